@@ -1,0 +1,101 @@
+package transport
+
+// Verdict is the judge's answer to one question: did the inter-node traffic
+// of every rank ride EFA?
+type Verdict string
+
+// The four verdicts. Only EFA passes a gate; absence of evidence is
+// Inconclusive, never a pass.
+const (
+	// EFA: every communicator that spans nodes is proven, rank by rank.
+	EFA Verdict = "efa"
+	// NotEFA: all inter-node traffic in evidence is on something else.
+	NotEFA Verdict = "not-efa"
+	// Mixed: part of the inter-node traffic is on EFA, part is not.
+	Mixed Verdict = "mixed"
+	// Inconclusive: the evidence proves neither; findings say what is missing.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// ExitCode is the exit status that `raytrain verdict` ends with: 0 efa,
+// 2 not-efa, 3 mixed, 4 inconclusive. 1 is kept for usage and I/O errors.
+func (v Verdict) ExitCode() int {
+	switch v {
+	case EFA:
+		return 0
+	case NotEFA:
+		return 2
+	case Mixed:
+		return 3
+	default:
+		return 4
+	}
+}
+
+// Severity ranks a finding.
+type Severity string
+
+// A finding of severity Error decided or blocked the verdict, Warning needs a
+// look, and Note is context.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Report is the outcome of one judgement. Its JSON form is a contract: other
+// tools read it. Numbers that the evidence does not tell are null, never 0.
+type Report struct {
+	Verdict       Verdict        `json:"verdict"`
+	WorldSize     *int           `json:"worldSize"`
+	RanksSeen     *int           `json:"ranksSeen"`
+	Nodes         *int           `json:"nodes"`
+	Communicators []Communicator `json:"communicators"`
+	Ranks         []Rank         `json:"ranks"`
+	Findings      []Finding      `json:"findings"`
+}
+
+// Communicator is one NCCL communicator as the logs show it.
+type Communicator struct {
+	// ID is the commId, or parent/splitCount/colour for a split one.
+	ID string `json:"id"`
+	// Size is its number of ranks (nRanks); null when no line tells.
+	Size *int `json:"size"`
+	// Nodes is NCCL's own count of hosts (nNodes); null when no line tells.
+	Nodes     *int `json:"nodes"`
+	RanksSeen int  `json:"ranksSeen"`
+	// Network is the plugin's name from `Using network`; several are joined by ", ".
+	Network string `json:"network"`
+	// Provider is the libfabric provider; several are joined by ", ".
+	Provider string `json:"provider"`
+	// Channels counts channel lines by transport, such as "NET/Libfabric" or "P2P".
+	Channels  map[string]int `json:"channels"`
+	Connected bool           `json:"connected"`
+}
+
+// Rank is one rank of the widest communicator, with the process behind it.
+type Rank struct {
+	Rank     int            `json:"rank"`
+	Host     string         `json:"host"`
+	PID      int            `json:"pid"`
+	File     string         `json:"file"`
+	Network  string         `json:"network"`
+	Provider string         `json:"provider"`
+	Channels map[string]int `json:"channels"`
+}
+
+// Finding is one thing that the evidence shows, with the line it rests on.
+type Finding struct {
+	// Code is stable and kebab-case, such as "plugin-not-found".
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	// Rank is the rank concerned; null when it concerns the run.
+	Rank *int   `json:"rank"`
+	File string `json:"file"`
+	// Line is 1-based; 0 when the finding rests on something absent.
+	Line int    `json:"line"`
+	Text string `json:"text"`
+	// Cause says why, Next what to do or run about it.
+	Cause string `json:"cause"`
+	Next  string `json:"next"`
+}
