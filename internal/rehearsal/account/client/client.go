@@ -1,0 +1,108 @@
+// Package client speaks to the emulated AWS account of a running rehearsal.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+)
+
+// EnvDir names the environment variable that holds the rehearsal's folder.
+const EnvDir = "RAYTRAIN_REHEARSAL_DIR"
+
+// EndpointFile is the file in the rehearsal's folder that says where the daemon's
+// APIs listen. Its key "aws" is the account's URL; other keys are not ours.
+const EndpointFile = "endpoint.json"
+
+// Error is an error that AWS would have returned.
+type Error struct {
+	// Code is AWS's error code, such as DependencyViolation.
+	Code string `json:"code"`
+	// Message is the whole sentence.
+	Message string `json:"message"`
+	// StatusCode is the HTTP status that AWS uses for the code.
+	StatusCode int `json:"statusCode"`
+	// Operation is the AWS API that failed, "EC2: DeleteVpc".
+	Operation string `json:"operation"`
+}
+
+// Error formats the error as the AWS SDK does.
+func (e *Error) Error() string {
+	return fmt.Sprintf("operation error %s, https response error StatusCode: %d, api error %s: %s",
+		e.Operation, e.StatusCode, e.Code, e.Message)
+}
+
+// Client calls one account.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+// New returns a client of the account at a URL such as http://127.0.0.1:4566.
+func New(base string) *Client { return &Client{base: base, http: &http.Client{}} }
+
+// FromEnvironment finds the account of the rehearsal that EnvDir names.
+func FromEnvironment() (*Client, error) {
+	dir := os.Getenv(EnvDir)
+	if dir == "" {
+		return nil, fmt.Errorf("finding the rehearsed AWS account: %s is not set; run `raytrain rehearse env --dir DIR`", EnvDir)
+	}
+	return FromDir(dir)
+}
+
+// FromDir finds the account of the rehearsal in dir.
+func FromDir(dir string) (*Client, error) {
+	path := filepath.Join(dir, EndpointFile)
+	body, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("finding the rehearsed AWS account (is the rehearsal running?): %w", err)
+	}
+	var endpoint struct {
+		AWS string `json:"aws"`
+	}
+	if err := json.Unmarshal(body, &endpoint); err != nil {
+		return nil, fmt.Errorf("decoding %q: %w", path, err)
+	}
+	if endpoint.AWS == "" {
+		return nil, fmt.Errorf("reading %q: it has no key %q", path, "aws")
+	}
+	return New(endpoint.AWS), nil
+}
+
+// call sends in as JSON and decodes the answer into out; a non-2xx answer becomes *Error.
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return fmt.Errorf("encoding the request to %s: %w", path, err)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("preparing the request to %s: %w", path, err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("calling the rehearsed AWS account: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("reading the answer of %s: %w", path, err)
+	}
+	if response.StatusCode/100 != 2 {
+		awsError := &Error{}
+		if err := json.Unmarshal(answer, awsError); err != nil || awsError.Code == "" {
+			return fmt.Errorf("calling %s: status %d: %s", path, response.StatusCode, answer)
+		}
+		return awsError
+	}
+	if err := json.Unmarshal(answer, out); err != nil {
+		return fmt.Errorf("decoding the answer of %s: %w", path, err)
+	}
+	return nil
+}

