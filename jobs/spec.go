@@ -1,0 +1,97 @@
+package jobs
+
+// Device is where the training code computes.
+type Device string
+
+// CUDA is the real thing; CPU (gloo, FSDP2) exists for machines without GPUs.
+const (
+	CUDA Device = "cuda"
+	CPU  Device = "cpu"
+)
+
+// Devices lists every Device, in the order that help texts print them.
+func Devices() []Device { return []Device{CUDA, CPU} }
+
+// Training is what the job computes. Each field is part of the proof: another
+// value needs another run.
+type Training struct {
+	// Model is a Hugging Face name, or "tiny" for one that is built in place.
+	Model string `pulumi:"model"`
+	// Steps is the number of optimizer steps.
+	Steps int `pulumi:"steps"`
+	// BatchSize is the number of sequences in one step of one rank.
+	BatchSize int `pulumi:"batchSize"`
+	// SequenceLength is in tokens.
+	SequenceLength int `pulumi:"sequenceLength"`
+	// LearningRate is the optimizer's.
+	LearningRate float64 `pulumi:"learningRate"`
+	// Seed makes data and initial weights repeatable.
+	Seed int `pulumi:"seed"`
+	// Device is one of Devices.
+	Device Device `pulumi:"device"`
+	// WrapMinParameters is the least number of parameters in one FSDP unit.
+	WrapMinParameters int `pulumi:"wrapMinParameters"`
+	// MaxFailures is how often Ray Train may restart the workers.
+	MaxFailures int `pulumi:"maxFailures"`
+}
+
+// Expectations is what the gate wants to see. All of it is part of the proof.
+type Expectations struct {
+	// WorldSize is the exact number of ranks.
+	WorldSize int `pulumi:"worldSize"`
+	// Nodes is the exact number of GPU nodes that the ranks span.
+	Nodes int `pulumi:"nodes"`
+	// GPUsPerNode is the allocatable nvidia.com/gpu of each GPU node.
+	GPUsPerNode int `pulumi:"gpusPerNode"`
+	// EFAPerNode is the allocatable vpc.amazonaws.com/efa of each GPU node.
+	EFAPerNode int `pulumi:"efaPerNode"`
+	// Provider is the libfabric provider that must carry the traffic: "efa".
+	Provider string `pulumi:"provider"`
+	// EFACounters makes unreadable or unmoved EFA hardware counters a failure.
+	// When false they are recorded where readable and decide nothing.
+	EFACounters bool `pulumi:"efaCounters"`
+}
+
+// Finding is one thing that the preflight or the evidence shows.
+type Finding struct {
+	// Code is stable and kebab-case, such as "efa-device-missing".
+	Code string `pulumi:"code"`
+	// Severity is "error", "warning" or "note".
+	Severity string `pulumi:"severity"`
+	// Rank is the rank concerned; nil when it concerns the run.
+	Rank *int `pulumi:"rank,optional"`
+	// File and Line say where the evidence lies; Line is 1-based, 0 for none.
+	File string `pulumi:"file"`
+	Line int    `pulumi:"line"`
+	// Text is the evidence itself: a log line or an observed value.
+	Text string `pulumi:"text"`
+	// Cause says why, Next what to run about it.
+	Cause string `pulumi:"cause"`
+	Next  string `pulumi:"next"`
+}
+
+// Rank is one row of the per-rank table.
+type Rank struct {
+	Rank int `pulumi:"rank"`
+	// Node is Ray's id of the node that the rank ran on.
+	Node string `pulumi:"node"`
+	Host string `pulumi:"host"`
+	PID  int    `pulumi:"pid"`
+	// File is the rank's NCCL log, relative to the report's folder.
+	File string `pulumi:"file"`
+	// Network is NCCL's name of the network plugin, Provider libfabric's of
+	// what carries it; each is empty when the log does not tell.
+	Network  string `pulumi:"network"`
+	Provider string `pulumi:"provider"`
+	// Channels counts the rank's channel lines by transport.
+	Channels map[string]int `pulumi:"channels"`
+}
+
+// Counters is how far the EFA hardware counters of all worker pods moved
+// between just before the job and just after it.
+type Counters struct {
+	TxBytes float64 `pulumi:"txBytes"`
+	RxBytes float64 `pulumi:"rxBytes"`
+	// Devices is the number of RDMA devices that were read.
+	Devices int `pulumi:"devices"`
+}

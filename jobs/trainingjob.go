@@ -1,0 +1,181 @@
+// Package jobs is the training side of the stack as a Pulumi program sees it:
+// a TrainingJob resource that is green only when the fabric is proven.
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// TrainingJobToken is the resource type that provider/ serves.
+const TrainingJobToken = "raytrain:index:TrainingJob"
+
+// VerdictNone is the exported verdict when no job ran: the job is switched off,
+// or refused before it started. It is never a pass.
+const VerdictNone = "none"
+
+// TrainingJobArgs describes one gated training job. Fields marked "proof" are
+// part of the proof hash: a change runs one new job. The others are stored
+// without running anything.
+type TrainingJobArgs struct {
+	// Kubeconfig reaches the cluster; always kept secret.
+	Kubeconfig pulumi.StringInput `pulumi:"kubeconfig"`
+	// ClusterName is the EKS cluster's name. A change replaces the resource.
+	ClusterName pulumi.StringInput `pulumi:"clusterName"`
+	// Namespace holds the RayCluster and the attempt record. A change replaces
+	// the resource.
+	Namespace pulumi.StringInput `pulumi:"namespace"`
+	// RayCluster is the RayCluster's name. The program need not wait for it to
+	// be ready: the preflight does, and tells what is missing.
+	RayCluster pulumi.StringInput `pulumi:"rayCluster"`
+
+	// ImageDigest is "repository@sha256:..." (or only "sha256:..."), which head
+	// and workers must run. Proof.
+	ImageDigest pulumi.StringInput `pulumi:"imageDigest"`
+	// Environment holds the NCCL and libfabric settings of the job. Never a
+	// secret: Ray shows it to anyone who may read a job. Proof.
+	Environment pulumi.StringMapInput `pulumi:"environment"`
+	// LaunchTemplateVersion and AMIRelease identify what the GPU nodes boot.
+	// Proof.
+	LaunchTemplateVersion pulumi.StringInput `pulumi:"launchTemplateVersion"`
+	AMIRelease            pulumi.StringInput `pulumi:"amiRelease"`
+	// NodeType is the GPU nodes' instance type, NodeCount their number. Proof.
+	NodeType  pulumi.StringInput `pulumi:"nodeType"`
+	NodeCount pulumi.IntInput    `pulumi:"nodeCount"`
+	// ChartVersions maps a chart's name to its version. Proof.
+	ChartVersions pulumi.StringMapInput `pulumi:"chartVersions"`
+	// RayClusterSpec is the RayCluster's spec as JSON, or a hash of it. Proof.
+	RayClusterSpec pulumi.StringInput `pulumi:"rayClusterSpec"`
+	// Training is what the job computes. Proof.
+	Training Training `pulumi:"training"`
+	// Expectations is what the gate wants to see. Proof.
+	Expectations Expectations `pulumi:"expectations"`
+
+	// ReadySeconds is how long the preflight waits for nodes, devices and pods.
+	ReadySeconds int `pulumi:"readySeconds"`
+	// DeadlineSeconds is how long the job may take from submission; at the
+	// deadline it is stopped and judged by what it left.
+	DeadlineSeconds int `pulumi:"deadlineSeconds"`
+	// HourlyUSD is the price of the running stack, for the error text.
+	HourlyUSD float64 `pulumi:"hourlyUsd"`
+	// Region is the AWS region, for the commands that error texts suggest.
+	Region pulumi.StringInput `pulumi:"region"`
+	// EvidenceDir is a local folder; each attempt's report and raw logs go into
+	// a folder below it that is named by the submission id.
+	EvidenceDir string `pulumi:"evidenceDir"`
+}
+
+// TrainingJob is a training run whose evidence was judged. It exists in the
+// state, with its evidence, also when the verdict failed the update.
+type TrainingJob struct {
+	pulumi.CustomResourceState
+
+	// Verdict is "efa", "not-efa", "mixed", "inconclusive" or "none".
+	Verdict pulumi.StringOutput `pulumi:"verdict"`
+	// Findings is what preflight and evidence show.
+	Findings FindingArrayOutput `pulumi:"findings"`
+	// Ranks is the per-rank table.
+	Ranks RankArrayOutput `pulumi:"ranks"`
+	// SubmissionID is the Ray job that was judged; empty when none ran.
+	SubmissionID pulumi.StringOutput `pulumi:"submissionId"`
+	// Attempt counts the submissions of this resource's name in its cluster.
+	Attempt pulumi.IntOutput `pulumi:"attempt"`
+	// ProofHash identifies what the verdict is about.
+	ProofHash pulumi.StringOutput `pulumi:"proofHash"`
+	// ReportPath is the local text report; empty when none was written.
+	ReportPath pulumi.StringOutput `pulumi:"reportPath"`
+	// StepsPerSecond is what rank 0 measured; nil when the job told nothing.
+	StepsPerSecond pulumi.Float64PtrOutput `pulumi:"stepsPerSecond"`
+	// WorldSize is the number of ranks in evidence; nil when unknown.
+	WorldSize pulumi.IntPtrOutput `pulumi:"worldSize"`
+	// Rehearsed is true when the run was on the embedded cloud.
+	Rehearsed pulumi.BoolOutput `pulumi:"rehearsed"`
+}
+
+// ElementType makes TrainingJobArgs a pulumi.Input of resolvedTrainingJobArgs.
+func (TrainingJobArgs) ElementType() reflect.Type {
+	return reflect.TypeFor[resolvedTrainingJobArgs]()
+}
+
+// resolvedTrainingJobArgs is TrainingJobArgs with its outputs resolved: the
+// SDK pairs the two by field name.
+type resolvedTrainingJobArgs struct {
+	Kubeconfig            string            `pulumi:"kubeconfig"`
+	ClusterName           string            `pulumi:"clusterName"`
+	Namespace             string            `pulumi:"namespace"`
+	RayCluster            string            `pulumi:"rayCluster"`
+	ImageDigest           string            `pulumi:"imageDigest"`
+	Environment           map[string]string `pulumi:"environment"`
+	LaunchTemplateVersion string            `pulumi:"launchTemplateVersion"`
+	AMIRelease            string            `pulumi:"amiRelease"`
+	NodeType              string            `pulumi:"nodeType"`
+	NodeCount             int               `pulumi:"nodeCount"`
+	ChartVersions         map[string]string `pulumi:"chartVersions"`
+	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
+	Training              Training          `pulumi:"training"`
+	Expectations          Expectations      `pulumi:"expectations"`
+	ReadySeconds          int               `pulumi:"readySeconds"`
+	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`
+	HourlyUSD             float64           `pulumi:"hourlyUsd"`
+	Region                string            `pulumi:"region"`
+	EvidenceDir           string            `pulumi:"evidenceDir"`
+}
+
+// NewTrainingJob registers a training job. The update fails, with the evidence
+// kept in the state, unless the verdict is "efa".
+func NewTrainingJob(
+	ctx *pulumi.Context, name string, args *TrainingJobArgs, opts ...pulumi.ResourceOption,
+) (*TrainingJob, error) {
+	if err := args.complete(name); err != nil {
+		return nil, err
+	}
+	secret := *args
+	// Marked here, so that no program can forget it.
+	if kubeconfig, ok := pulumi.ToSecret(args.Kubeconfig.ToStringOutput()).(pulumi.StringOutput); ok {
+		secret.Kubeconfig = kubeconfig
+	}
+	opts = append(opts, pulumi.AdditionalSecretOutputs([]string{"kubeconfig"}))
+	var job TrainingJob
+	if err := ctx.RegisterResource(TrainingJobToken, name, secret, &job, opts...); err != nil {
+		return nil, fmt.Errorf("registering training job %q: %w", name, err)
+	}
+	return &job, nil
+}
+
+// complete reports every argument that the program forgot, at once.
+func (args *TrainingJobArgs) complete(name string) error {
+	if args == nil {
+		return fmt.Errorf("checking training job %q: %w: all arguments", name, ErrMissingArgument)
+	}
+	required := []struct {
+		property string
+		present  bool
+	}{
+		{"kubeconfig", args.Kubeconfig != nil},
+		{"clusterName", args.ClusterName != nil},
+		{"namespace", args.Namespace != nil},
+		{"rayCluster", args.RayCluster != nil},
+		{"imageDigest", args.ImageDigest != nil},
+		{"environment", args.Environment != nil},
+		{"launchTemplateVersion", args.LaunchTemplateVersion != nil},
+		{"amiRelease", args.AMIRelease != nil},
+		{"nodeType", args.NodeType != nil},
+		{"nodeCount", args.NodeCount != nil},
+		{"chartVersions", args.ChartVersions != nil},
+		{"rayClusterSpec", args.RayClusterSpec != nil},
+		{"region", args.Region != nil},
+	}
+	var missing []error
+	for _, r := range required {
+		if !r.present {
+			missing = append(missing, fmt.Errorf("checking training job %q: %w: %q", name, ErrMissingArgument, r.property))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// ErrMissingArgument is wrapped by the errors that name a forgotten argument.
+var ErrMissingArgument = errors.New("missing argument")
