@@ -1,0 +1,183 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+)
+
+// forms renders NCCL's own lines as the given release prints them. Each
+// condition on the release is a row of the log grammar.
+type forms struct{ v Version }
+
+// commName starts the lines of an initialisation: which function made it.
+func (f forms) commName(split bool) string {
+	switch {
+	case f.v.AtLeast(23, 4) && split, f.v.AtLeast(21, 5) && split:
+		return "ncclCommSplit "
+	case f.v.AtLeast(23, 4):
+		return "ncclCommInitRankConfig "
+	case f.v.AtLeast(21, 5):
+		return "ncclCommInitRank "
+	default:
+		return ""
+	}
+}
+
+// initLine is `.. Init START` or `.. Init COMPLETE`; "" where the release does
+// not print it.
+func (f forms) initLine(c *comm, m *rank, done bool) string {
+	state := "COMPLETE"
+	if !done {
+		if !f.v.AtLeast(18, 3) {
+			return ""
+		}
+		state = "START"
+	}
+	var b strings.Builder
+	if !done && f.v.AtLeast(29, 2) {
+		fmt.Fprintf(&b, "[Rank %d] ", c.rankOf(m))
+	}
+	b.WriteString(f.commName(c.parent != nil))
+	fmt.Fprintf(&b, "comm 0x%x rank %d nranks %d cudaDev %d", c.pointers[m.id], c.rankOf(m), len(c.members), m.local)
+	if f.v.AtLeast(18, 3) || !f.v.AtLeast(5, 0) {
+		fmt.Fprintf(&b, " nvmlDev %d", m.local)
+	}
+	if f.v.AtLeast(5, 0) {
+		fmt.Fprintf(&b, " busId %x", busID(m))
+	}
+	if c.parent != nil && f.v.AtLeast(21, 5) {
+		fmt.Fprintf(&b, " parent 0x%x", c.parent.pointers[m.id])
+		if f.v.AtLeast(24, 3) {
+			fmt.Fprintf(&b, " splitCount %d", c.splitCount)
+		}
+		fmt.Fprintf(&b, " color %d key %d", c.color, m.id)
+		if f.v.AtLeast(23, 4) {
+			if done {
+				return b.String() + " - Init " + state
+			}
+			return b.String() + "- Init " + state
+		}
+	}
+	if f.v.AtLeast(16, 5) {
+		fmt.Fprintf(&b, " commId 0x%x", c.id)
+	}
+	return b.String() + " - Init " + state
+}
+
+// sizes is the `nRanks .. nNodes` line; "" before 2.20.3.
+func (f forms) sizes(c *comm, m *rank) string {
+	if !f.v.AtLeast(20, 3) {
+		return ""
+	}
+	count, before := c.localRanks(m)
+	return fmt.Sprintf("comm 0x%x rank %d nRanks %d nNodes %d localRanks %d localRank %d MNNVL 0",
+		c.pointers[m.id], c.rankOf(m), len(c.members), c.nodes(), count, before)
+}
+
+// destroyed is the line at the end of a communicator.
+func (f forms) destroyed(c *comm, m *rank) string {
+	return fmt.Sprintf("comm 0x%x rank %d nranks %d cudaDev %d busId %x - Destroy COMPLETE",
+		c.pointers[m.id], c.rankOf(m), len(c.members), m.local, busID(m))
+}
+
+// usingNetwork is "" before 2.6.4.
+func (f forms) usingNetwork(name string) string {
+	if !f.v.AtLeast(6, 4) {
+		return ""
+	}
+	return "Using network " + name
+}
+
+// connected is the line that follows successful connections of rings or trees.
+func (f forms) connected(what string) string {
+	if what == "rings" && f.v.AtLeast(24, 3) {
+		return "Connected all rings, use ring PXN 0 GDR 1"
+	}
+	return "Connected all " + what
+}
+
+// edge starts a channel line: `Channel 00/0 : 3[3] -> 4[0]`. Only releases from
+// 2.10 print the connection's index.
+func (f forms) edge(channel, conn int, c *comm, from, to int) string {
+	word := fmt.Sprintf("Channel %02d/%d", channel, conn)
+	switch {
+	case !f.v.AtLeast(7, 0):
+		word = fmt.Sprintf("Ring %02d", channel)
+	case !f.v.AtLeast(10, 0):
+		word = fmt.Sprintf("Channel %02d", channel)
+	}
+	if !f.v.AtLeast(5, 0) {
+		return fmt.Sprintf("%s : %d -> %d", word, from, to)
+	}
+	return fmt.Sprintf("%s : %d%s -> %d%s", word, from, f.device(c.members[from]), to, f.device(c.members[to]))
+}
+
+func (f forms) device(m *rank) string {
+	if f.v.AtLeast(18, 3) {
+		return fmt.Sprintf("[%d]", m.local)
+	}
+	return fmt.Sprintf("[%x]", busID(m))
+}
+
+// inside is a channel line of a connection inside a node.
+func (f forms) inside(channel int, c *comm, from, to int, shm bool) string {
+	if shm {
+		return fmt.Sprintf("Channel %02d : %d%s -> %d%s via SHM/direct/direct", channel,
+			from, f.device(c.members[from]), to, f.device(c.members[to]))
+	}
+	how := "P2P/IPC"
+	switch {
+	case f.v.AtLeast(24, 3):
+		how = "P2P/CUMEM/read"
+	case f.v.AtLeast(18, 3):
+		how = "P2P/CUMEM"
+	}
+	return f.edge(channel, 0, c, from, to) + " via " + how
+}
+
+// pluginMissing is the line for a network plugin that cannot be loaded.
+func (f forms) pluginMissing() string {
+	switch {
+	case f.v.AtLeast(29, 2):
+		return "NET/Plugin: Could not find: ofi libnccl-net-ofi.so"
+	case f.v.AtLeast(27, 3):
+		return "NET/Plugin: Could not find: ofi libnccl-net-ofi.so. "
+	case f.v.AtLeast(26, 2):
+		return "NET/Plugin: Could not find: libnccl-net.so. Using internal net plugin."
+	case f.v.AtLeast(22, 3):
+		return "NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin."
+	case f.v.AtLeast(21, 5):
+		return "NET/Plugin: No plugin found (libnccl-net.so)"
+	case f.v.AtLeast(19, 1):
+		return "NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation"
+	case f.v.AtLeast(17, 1):
+		return "NET/Plugin : Plugin load (libnccl-net.so) returned 2 : libnccl-net.so: cannot open shared object file: No such file or directory"
+	default:
+		return "NET/Plugin : No plugin found (libnccl-net.so), using internal implementation"
+	}
+}
+
+// noNetwork is the WARN of a forced and unavailable network, and its origin.
+func (f forms) noNetwork(pin string) (origin, text string) {
+	if f.v.AtLeast(27, 3) {
+		return "plugin/net.cc:379", "Failed to initialize any NET plugin"
+	}
+	return "net.cc:306", fmt.Sprintf("Error: network %s not found.", pin)
+}
+
+// banner is NCCL's version line, and whether it carries NCCL's prefix.
+func (f forms) banner() (text string, prefixed bool) {
+	return "NCCL version " + f.v.String() + "+cuda12.4", f.v.AtLeast(22, 3)
+}
+
+// bootstrap is the line for the interface that the set-up uses.
+func (f forms) bootstrap() string {
+	if f.v.AtLeast(24, 3) {
+		return "Bootstrap: Using eth0:10.0.0.10<0>"
+	}
+	return "Bootstrap : Using eth0:10.0.0.10<0>"
+}
+
+func busID(m *rank) int {
+	return 0x1b0 + 0x10*m.local
+}

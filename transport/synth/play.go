@@ -1,0 +1,181 @@
+package synth
+
+import "strconv"
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// play makes every process print its lines.
+func (w *world) play() {
+	for _, p := range w.procs {
+		w.emit(p, func(rk *rank) []line {
+			if rk == p.ranks[0] {
+				return w.start(rk)
+			}
+			return nil
+		})
+	}
+	if w.run.Eager {
+		for _, c := range w.comms {
+			w.setUp(c)
+		}
+		for _, c := range w.comms {
+			if w.use(c); w.stuck(c) {
+				break
+			}
+		}
+	} else {
+		for _, c := range w.comms {
+			if c.parent == nil && c != w.comms[0] && w.run.Groups == Second {
+				w.destroy(w.comms[0])
+			}
+			w.setUp(c)
+			if w.use(c); w.stuck(c) {
+				break
+			}
+		}
+	}
+	if !w.stuck(w.comms[0]) {
+		w.train(w.comms[0])
+	}
+	w.damage()
+}
+
+// stuck says whether the whole job hangs at communicator c.
+func (w *world) stuck(c *comm) bool {
+	return c == w.comms[0] && c.used && !w.connects(c)
+}
+
+// emit appends what each of the process's ranks prints, interleaved.
+func (w *world) emit(p *process, prints func(*rank) []line) {
+	if len(p.ranks) == 1 {
+		p.lines = append(p.lines, prints(p.ranks[0])...)
+		return
+	}
+	seqs := make([][]line, 0, len(p.ranks))
+	for _, rk := range p.ranks {
+		if s := prints(rk); len(s) > 0 {
+			seqs = append(seqs, s)
+		}
+	}
+	p.lines = append(p.lines, w.interleave(seqs)...)
+}
+
+// each makes the members of c print.
+func (w *world) each(c *comm, prints func(*rank) []line) {
+	member := make(map[*rank]bool, len(c.members))
+	for _, m := range c.members {
+		member[m] = true
+	}
+	for _, p := range w.procs {
+		w.emit(p, func(rk *rank) []line {
+			if !member[rk] || p.fabric.network == "" {
+				return nil
+			}
+			return prints(rk)
+		})
+	}
+}
+
+// setUp makes a communicator: everything up to `Init COMPLETE`, and from before
+// 2.22 the connections too, which were not lazy then.
+func (w *world) setUp(c *comm) {
+	w.each(c, func(m *rank) []line {
+		out := w.compact(
+			w.log(m, subInit, roleNetwork, w.forms.usingNetwork(w.network(c, m))),
+			w.log(m, subInit, noise, w.ifAtLeast(26, "DMA-BUF is available on GPU device "+itoa(m.local))),
+			w.log(m, subInit, roleRank, w.forms.initLine(c, m, false)),
+			w.log(m, subInit, noise, w.ifAtLeast(24, "Bootstrap timings total 0.000925 (create 0.000425, send 0.000107, recv 0.000100, ring 0.000039, delay 0.000003)")),
+			w.log(m, subGraph, noise, "Setting affinity for GPU "+itoa(m.local)+" to ffff,ffffffff"),
+			w.log(m, subInit, roleRank, w.forms.sizes(c, m)),
+		)
+		out = append(out, w.plan(c, m)...)
+		if w.lazy() {
+			out = append(out, w.complete(c, m)...)
+		}
+		return out
+	})
+	if !w.lazy() {
+		w.connect(c)
+		if !c.used || w.connects(c) {
+			w.each(c, func(m *rank) []line { return w.complete(c, m) })
+		}
+	}
+}
+
+// use connects a communicator at its first collective.
+func (w *world) use(c *comm) {
+	if w.lazy() {
+		w.connect(c)
+	}
+}
+
+func (w *world) lazy() bool { return w.run.NCCL.AtLeast(22, 0) }
+
+func (w *world) complete(c *comm, m *rank) []line {
+	if w.run.Damage == InitIncomplete {
+		return nil
+	}
+	return w.compact(
+		w.log(m, subInit, noise, "threadThresholds 8/8/64 | 16/8/64 | 512 | 512"),
+		w.log(m, subInit, noise, "2 coll channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer"),
+		w.log(m, subInit, roleRank, w.forms.initLine(c, m, true)),
+		w.log(m, subInit, noise, w.ifAtLeast(22, "Init timings: rank "+itoa(c.rankOf(m))+" nranks "+itoa(len(c.members))+" total 0.42 (kernels 0.34, bootstrap 0.05, allgathers 0.02, topo 0.01)")),
+	)
+}
+
+// connect sets up the connections of a communicator that is used.
+func (w *world) connect(c *comm) {
+	if !c.used || len(c.members) < 2 || w.run.Damage == InitIncomplete {
+		return
+	}
+	w.phase(c, "rings", w.ringEdges(c))
+	if w.run.Trees && w.connects(c) && c.nodes() > 1 {
+		w.phase(c, "trees", w.treeEdges(c))
+	}
+	if w.run.PointToPoint && w.connects(c) {
+		w.phase(c, "", w.pairEdges(c))
+	}
+}
+
+// network is the plugin's name for member m of c.
+func (w *world) network(c *comm, m *rank) string {
+	if c.sockets {
+		return "Socket"
+	}
+	return m.proc.fabric.network
+}
+
+// ifAtLeast keeps a text for releases from 2.minor.
+func (w *world) ifAtLeast(minor int, text string) string {
+	if w.run.NCCL.AtLeast(minor, 0) {
+		return text
+	}
+	return ""
+}
+
+// compact drops lines without text.
+func (w *world) compact(lines ...line) []line {
+	out := lines[:0]
+	for _, l := range lines {
+		if l.text != "" {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func (w *world) destroy(c *comm) {
+	w.each(c, func(m *rank) []line {
+		return []line{w.log(m, subInit, noise, w.forms.destroyed(c, m))}
+	})
+}
+
+// train prints what the training itself prints.
+func (w *world) train(c *comm) {
+	w.each(c, func(m *rank) []line {
+		return []line{
+			{kind: other, rank: m.id, text: "step 1 rank " + itoa(m.id) + " loss 11.93 tokens/s 10240"},
+			{kind: other, rank: m.id, text: "[train] SUCCESS rank=" + itoa(m.id) + " step_s=2.775"},
+		}
+	})
+}
