@@ -1,0 +1,167 @@
+// Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on
+// the head: jobs, packages, cluster state and log files. It knows how those
+// APIs misbehave (Ray 2.58.0) and turns that into typed results and errors. It
+// reaches the head through whatever transport it is given.
+package rayapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// DashboardPort is where a Ray head serves its dashboard.
+	DashboardPort = 8265
+	// DefaultBaseURL is for transports that dial the head whatever the host says.
+	DefaultBaseURL = "http://ray-head:8265"
+
+	// maxJSONBytes bounds an API reply. A job's message is at most 20,000
+	// characters; listings of a few thousand files stay far below this.
+	maxJSONBytes = 32 << 20
+	// requestTimeout bounds one small request, connection included, so that a
+	// tunnel that went silent is noticed and dialled anew.
+	requestTimeout = 30 * time.Second
+	// retries is how often a request that is safe to repeat is repeated. With
+	// firstDelay doubling it spans about 30 s: a head that restarts, or
+	// slots of the state API that are all taken.
+	retries    = 6
+	firstDelay = 500 * time.Millisecond
+)
+
+// Options configure a Client.
+type Options struct {
+	// Transport carries the requests, such as one that dials a port-forward.
+	Transport http.RoundTripper
+	// BaseURL defaults to DefaultBaseURL.
+	BaseURL string
+	// Token is the cluster's RAY_AUTH_TOKEN; empty where authentication is off.
+	Token string
+	// Sleep waits between retries; nil means real time. Tests replace it.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Client talks to one Ray head.
+type Client struct {
+	http    *http.Client
+	baseURL string
+	token   string
+	sleep   func(context.Context, time.Duration) error
+}
+
+// New makes a client; it opens no connection.
+func New(options Options) *Client {
+	client := &Client{
+		http:    &http.Client{Transport: options.Transport},
+		baseURL: options.BaseURL,
+		token:   options.Token,
+		sleep:   options.Sleep,
+	}
+	if client.baseURL == "" {
+		client.baseURL = DefaultBaseURL
+	}
+	if client.sleep == nil {
+		client.sleep = sleep
+	}
+	return client
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// do sends one request and returns the reply's body. It follows no policy:
+// callers decide what may be repeated.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	reply, err := c.open(ctx, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(reply.Body, maxJSONBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the reply to %s %s: %w: %w", method, path, ErrUnreachable, err)
+	}
+	if len(text) > maxJSONBytes {
+		return nil, fmt.Errorf("reading the reply to %s %s: longer than %d bytes", method, path, maxJSONBytes)
+	}
+	return text, nil
+}
+
+// open sends one request and returns a reply of status 200; anything else
+// becomes an error.
+func (c *Client) open(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.baseURL+path, reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the request %s %s: %w", method, path, err)
+	}
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	reply, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("sending %s %s: %w: %w", method, path, ErrUnreachable, err)
+	}
+	if reply.StatusCode == http.StatusOK {
+		return reply, nil
+	}
+	defer reply.Body.Close()
+	// The text only explains the status; a tunnel that breaks here hides nothing.
+	text, _ := io.ReadAll(io.LimitReader(reply.Body, maxErrorBytes)) //nolint:errcheck // see above
+	return nil, &APIError{Method: method, Path: path, Status: reply.StatusCode, Body: string(text)}
+}
+
+// get reads path, repeating what is worth repeating, and decodes the JSON
+// reply into target.
+func (c *Client) get(ctx context.Context, path string, target any) error {
+	return c.repeat(ctx, func() error {
+		text, err := c.do(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return err
+		}
+		return decode(path, text, target)
+	})
+}
+
+// repeat calls attempt until it succeeds, fails for good, or patience ends.
+func (c *Client) repeat(ctx context.Context, attempt func() error) error {
+	delay := firstDelay
+	for i := 0; ; i++ {
+		err := attempt()
+		if err == nil || !transient(err) || i == retries {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		if sleepErr := c.sleep(ctx, delay); sleepErr != nil {
+			return errors.Join(sleepErr, err)
+		}
+		delay *= 2
+	}
+}
+
+func decode(path string, text []byte, target any) error {
+	if err := json.Unmarshal(text, target); err != nil {
+		return fmt.Errorf("decoding the reply to %q: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package rayapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+)
+
+// JobStatus is the state of a submitted job.
+type JobStatus string
+
+// The states. The last three are final.
+const (
+	Pending   JobStatus = "PENDING"
+	Running   JobStatus = "RUNNING"
+	Succeeded JobStatus = "SUCCEEDED"
+	Failed    JobStatus = "FAILED"
+	Stopped   JobStatus = "STOPPED"
+)
+
+// Final tells whether the status never changes again.
+func (s JobStatus) Final() bool { return s == Succeeded || s == Failed || s == Stopped }
+
+// Job is a submitted job as the head reports it.
+type Job struct {
+	SubmissionID string `json:"submission_id"`
+	// JobID is Ray's own id; empty until the driver has called ray.init.
+	JobID      string    `json:"job_id"`
+	Status     JobStatus `json:"status"`
+	Entrypoint string    `json:"entrypoint"`
+	// Message says why the job waits or how it failed.
+	Message   string `json:"message"`
+	ErrorType string `json:"error_type"`
+	// StartTime and EndTime are in milliseconds since 1970; 0 when not reached.
+	StartTime int64 `json:"start_time"`
+	EndTime   int64 `json:"end_time"`
+	// ExitCode is the driver's; nil unless it ran to its own end.
+	ExitCode     *int              `json:"driver_exit_code"`
+	DriverNodeID string            `json:"driver_node_id"`
+	Metadata     map[string]string `json:"metadata"`
+}
+
+// RuntimeEnv is the part of Ray's runtime environment that is used here. pip
+// is left out on purpose: it hangs without internet (ray#26332), and packages
+// belong into the image.
+type RuntimeEnv struct {
+	// WorkingDir is a package's URI, from PackageURI.
+	WorkingDir string `json:"working_dir,omitempty"`
+	// EnvVars reach driver, tasks and Train workers. They are shown to anyone
+	// who may read a job: never a secret.
+	EnvVars map[string]string `json:"env_vars,omitempty"`
+}
+
+// Submission is a request to run a job. It reserves no resources for the
+// driver, so the driver runs on the head (its log is readable there) and a late
+// supervisor can hold no GPU (ray#41437).
+type Submission struct {
+	ID         string            `json:"submission_id"`
+	Entrypoint string            `json:"entrypoint"`
+	RuntimeEnv RuntimeEnv        `json:"runtime_env"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
+}
+
+// submissionID is what Ray handles safely: a space or a slash leaves an orphan
+// record behind that can be neither stopped nor deleted.
+var submissionID = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+// ValidateID tells whether a submission id is safe to send.
+func ValidateID(id string) error {
+	if !submissionID.MatchString(id) {
+		return fmt.Errorf("checking %q: %w: use 1 to 63 of a-z, 0-9 and -, with - inside only", id, ErrInvalidID)
+	}
+	return nil
+}
+
+const jobsPath = "/api/jobs/" // without the last slash the listing is a 404
+
+// Job reads one job by its submission id; ErrNotFound when there is none.
+func (c *Client) Job(ctx context.Context, id string) (Job, error) {
+	if err := ValidateID(id); err != nil {
+		return Job{}, err
+	}
+	var job Job
+	if err := c.get(ctx, jobsPath+id, &job); err != nil {
+		return Job{}, fmt.Errorf("reading Ray job %q: %w", id, err)
+	}
+	return job, nil
+}
+
+// Submit runs a job, at most once: if a job with this id exists, before or
+// because of a request whose answer was lost, that one is returned. The caller
+// compares its metadata before taking it for its own.
+func (c *Client) Submit(ctx context.Context, submission Submission) (Job, error) {
+	if err := ValidateID(submission.ID); err != nil {
+		return Job{}, err
+	}
+	job, err := c.Job(ctx, submission.ID)
+	if !errors.Is(err, ErrNotFound) {
+		return job, err
+	}
+	body, err := json.Marshal(submission)
+	if err != nil {
+		return Job{}, fmt.Errorf("encoding Ray job %q: %w", submission.ID, err)
+	}
+	if err := c.post(ctx, submission.ID, body); err != nil {
+		return Job{}, fmt.Errorf("submitting Ray job %q: %w", submission.ID, err)
+	}
+	return c.Job(ctx, submission.ID)
+}
+
+// post sends a submission. A lost answer is settled by looking the job up, so
+// that a repeated POST never hides a job that runs.
+func (c *Client) post(ctx context.Context, id string, body []byte) error {
+	delay := firstDelay
+	for i := 0; ; i++ {
+		_, err := c.do(ctx, http.MethodPost, jobsPath, body)
+		if err == nil || alreadyExists(err) {
+			return nil
+		}
+		if !noAgent(err) && !transient(err) {
+			return err
+		}
+		if _, lookupErr := c.Job(ctx, id); lookupErr == nil {
+			return nil
+		} else if !errors.Is(lookupErr, ErrNotFound) {
+			return errors.Join(err, lookupErr)
+		}
+		if i == retries {
+			return err
+		}
+		if sleepErr := c.sleep(ctx, delay); sleepErr != nil {
+			return errors.Join(sleepErr, err)
+		}
+		delay *= 2
+	}
+}
+
+// RequestStop asks a job to end: SIGTERM to the driver's processes, SIGKILL 3 s
+// later. It does nothing to a PENDING job, whatever the head answers
+// (ray#58353); use StopAndWait.
+func (c *Client) RequestStop(ctx context.Context, id string) error {
+	if err := ValidateID(id); err != nil {
+		return err
+	}
+	err := c.repeat(ctx, func() error {
+		_, err := c.do(ctx, http.MethodPost, jobsPath+id+"/stop", nil)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("stopping Ray job %q: %w", id, err)
+	}
+	return nil
+}
+
+// stopPoll is the time between two looks at a job that was asked to stop; the
+// head kills it within 3 s.
+const stopPoll = time.Second
+
+// StopAndWait stops a job and waits, at most for patience, until it is final.
+// A PENDING job is asked again until it runs or is final. The last status is
+// returned; with an error when it is not final.
+func (c *Client) StopAndWait(ctx context.Context, id string, patience time.Duration) (Job, error) {
+	for waited := time.Duration(0); ; waited += stopPoll {
+		job, err := c.Job(ctx, id)
+		if err != nil || job.Status.Final() {
+			return job, err
+		}
+		if waited >= patience {
+			return job, fmt.Errorf("stopping Ray job %q: still %s after %s", id, job.Status, patience)
+		}
+		if err := c.RequestStop(ctx, id); err != nil {
+			return job, err
+		}
+		if err := c.sleep(ctx, stopPoll); err != nil {
+			return job, fmt.Errorf("waiting for Ray job %q to stop: %w", id, err)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package rayapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// MaxPackageBytes is the largest body that the dashboard takes; one byte more
+// is a 413.
+const MaxPackageBytes = 100 << 20
+
+// PackageName names a zip by its content. Nodes cache by name, so one name
+// must never stand for two contents: they would run the old one.
+func PackageName(zip []byte) string {
+	sum := sha256.Sum256(zip)
+	return "raytrain_" + hex.EncodeToString(sum[:16]) + ".zip"
+}
+
+// PackageURI is what a job's working_dir says for an uploaded package.
+func PackageURI(name string) string { return "gcs://" + name }
+
+// EnsurePackage makes a package available for a submission that follows at
+// once. Reading a package also pins it for 10 minutes; without that it goes
+// away with the last job that used it (ray#36703). So: read, upload if absent,
+// and read again.
+func (c *Client) EnsurePackage(ctx context.Context, zip []byte) (uri string, err error) {
+	if len(zip) > MaxPackageBytes {
+		return "", fmt.Errorf("uploading the job's code: %d bytes, and Ray takes at most %d", len(zip), MaxPackageBytes)
+	}
+	name := PackageName(zip)
+	path := "/api/packages/gcs/" + name
+	err = c.pin(ctx, path)
+	if errors.Is(err, ErrNotFound) {
+		err = c.repeat(ctx, func() error {
+			_, err := c.do(ctx, http.MethodPut, path, zip)
+			return err
+		})
+		if err == nil {
+			err = c.pin(ctx, path)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("making package %q available: %w", name, err)
+	}
+	return PackageURI(name), nil
+}
+
+// pin reads the package's existence; the reply has no JSON worth decoding.
+func (c *Client) pin(ctx context.Context, path string) error {
+	return c.repeat(ctx, func() error {
+		_, err := c.do(ctx, http.MethodGet, path, nil)
+		return err
+	})
+}

@@ -1,0 +1,76 @@
+package rayapi
+
+import (
+	"context"
+	"fmt"
+)
+
+// Version tells which Ray answers and which life of the head this is.
+type Version struct {
+	RayVersion string `json:"ray_version"`
+	// SessionName changes at every start of the head.
+	SessionName string `json:"session_name"`
+}
+
+// Version reads the head's version and session.
+func (c *Client) Version(ctx context.Context) (Version, error) {
+	var version Version
+	if err := c.get(ctx, "/api/version", &version); err != nil {
+		return Version{}, fmt.Errorf("reading Ray's version: %w", err)
+	}
+	return version, nil
+}
+
+// CheckSession fails with ErrHeadRestarted when the head lives another life
+// than the one recorded. An empty record passes: nothing was recorded yet.
+func (c *Client) CheckSession(ctx context.Context, recorded string) error {
+	version, err := c.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if recorded != "" && version.SessionName != recorded {
+		return fmt.Errorf("comparing sessions: %w: now %q, recorded %q", ErrHeadRestarted, version.SessionName, recorded)
+	}
+	return nil
+}
+
+// NodeState is what the state API says about a node's life.
+type NodeState string
+
+// Alive is the only state in which a node's logs can be read.
+const Alive NodeState = "ALIVE"
+
+// Node is one Ray node.
+type Node struct {
+	ID     string    `json:"node_id"`
+	IP     string    `json:"node_ip"`
+	Name   string    `json:"node_name"`
+	IsHead bool      `json:"is_head_node"`
+	State  NodeState `json:"state"`
+	// Resources are totals: "CPU", "GPU", ...
+	Resources    map[string]float64 `json:"resources_total"`
+	StateMessage string             `json:"state_message"`
+}
+
+// listReply is the envelope of every /api/v0 listing.
+type listReply[T any] struct {
+	Result bool   `json:"result"`
+	Msg    string `json:"msg"`
+	Data   struct {
+		Result struct {
+			Result []T `json:"result"`
+		} `json:"result"`
+	} `json:"data"`
+}
+
+// Nodes lists every node that the head remembers, dead ones included.
+func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
+	var reply listReply[Node]
+	if err := c.get(ctx, "/api/v0/nodes?detail=true&limit=10000", &reply); err != nil {
+		return nil, fmt.Errorf("listing Ray nodes: %w", err)
+	}
+	if !reply.Result {
+		return nil, fmt.Errorf("listing Ray nodes: %s", reply.Msg)
+	}
+	return reply.Data.Result.Result, nil
+}
