@@ -56,6 +56,22 @@ func (c Chart) Repository() string {
 	}
 }
 
+// StaleEFARepository is the path of one more repository, for a fault: its EFA
+// chart has an allow-list of its own that lacks newer instance types, so that
+// the DaemonSet wants no pod there and nobody says a word (eksctl#5090, #8089).
+const StaleEFARepository = "eks-charts-stale"
+
+// staleAllowList returns the EFA chart with an allow-list that no value moves.
+func staleAllowList(contents []file) []file {
+	const fromValues = "values: {{- toYaml $.Values.supportedInstanceLabels.values | nindent 22 }}"
+	var stale []file
+	for _, f := range contents {
+		f.data = bytes.ReplaceAll(f.data, []byte(fromValues), []byte("values: [g4dn.12xlarge, p3dn.24xlarge, p4d.24xlarge]"))
+		stale = append(stale, f)
+	}
+	return stale
+}
+
 // Repositories serves packaged charts and their indexes over HTTP.
 type Repositories struct {
 	// files holds each file by its path, such as "/eks-charts/index.yaml".
@@ -79,8 +95,13 @@ func New(crds string) (*Repositories, error) {
 			}
 			contents = append(contents, definitions...)
 		}
-		if err := r.add(chart, contents); err != nil {
+		if err := r.add(chart, chart.Repository(), contents); err != nil {
 			return nil, fmt.Errorf("packaging chart %q: %w", chart, err)
+		}
+		if chart == EFADevicePlugin {
+			if err := r.add(chart, StaleEFARepository, staleAllowList(contents)); err != nil {
+				return nil, fmt.Errorf("packaging chart %q with a stale allow-list: %w", chart, err)
+			}
 		}
 	}
 	return r, nil
@@ -180,7 +201,7 @@ type index struct {
 	Entries    map[string][]indexEntry `json:"entries"`
 }
 
-func (r *Repositories) add(chart Chart, contents []file) error {
+func (r *Repositories) add(chart Chart, repository string, contents []file) error {
 	var about metadata
 	for _, f := range contents {
 		if f.name == "Chart.yaml" {
@@ -208,8 +229,8 @@ func (r *Repositories) add(chart Chart, contents []file) error {
 	if err != nil {
 		return fmt.Errorf("writing the index: %w", err)
 	}
-	r.files["/"+chart.Repository()+"/index.yaml"] = listing
-	r.files["/"+chart.Repository()+"/"+archiveName] = archive
+	r.files["/"+repository+"/index.yaml"] = listing
+	r.files["/"+repository+"/"+archiveName] = archive
 	r.versions[chart] = about.Version
 	return nil
 }

@@ -19,10 +19,12 @@ const (
 	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one
 	// node pulled a stale tag: two networks in one communicator.
 	OneRankWithoutPlugin Variant = "one-rank-without-plugin"
+	// Crashing makes the script fail in its first step.
+	Crashing Variant = "crashing"
 )
 
 // Variants lists every build of the training image.
-func Variants() []Variant { return []Variant{Complete, WithoutPlugin, OneRankWithoutPlugin} }
+func Variants() []Variant { return []Variant{Complete, WithoutPlugin, OneRankWithoutPlugin, Crashing} }
 
 const (
 	// RayTrainRepository is the training image's repository in this registry.
@@ -126,6 +128,8 @@ func rayTrainEnv(config Config, variant Variant) []string {
 		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1")
 	case OneRankWithoutPlugin:
 		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last")
+	case Crashing:
+		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1", "RAYTRAIN_REHEARSAL_CRASH=1")
 	case WithoutPlugin:
 	}
 	return env
