@@ -64,9 +64,12 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 	w.each(c, func(m *rank) []line {
 		var out []line
 		me := c.rankOf(m)
+		if len(receives[me]) > 0 && w.run.NCCL.AtLeast(24, 0) {
+			out = append(out, w.proxy(m, "[Proxy Progress] Device "+itoa(m.local)+" CPU core 8"))
+		}
 		for _, e := range receives[me] {
 			if w.overNet(c, e) {
-				out = append(out, w.log(m, subInit|subNet, roleChannel, w.netLine(c, m, e, false, w.network(c, m))))
+				out = append(out, w.netLine(c, m, e, false, w.network(c, m)))
 			}
 		}
 		for _, e := range sends[me] {
@@ -79,21 +82,44 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 			if oneOff && m.proc == w.odd {
 				net, oneOff = "Socket", false
 			}
-			out = append(out, w.log(m, subInit|subNet, roleChannel, w.netLine(c, m, e, true, net)))
+			out = append(out, w.netLine(c, m, e, true, net))
 		}
-		if what == "" {
-			return out
+		switch {
+		case what == "":
+		case !w.connects(c):
+			out = append(out, w.hang(c, m)...)
+		default:
+			out = append(out, w.log(m, subInit, roleConnected, w.forms.connected(what)))
 		}
-		if !w.connects(c) {
-			return append(out, w.hang(c, m)...)
-		}
-		return append(out, w.log(m, subInit, roleConnected, w.forms.connected(what)))
+		return w.otherThread(out)
 	})
+}
+
+// otherThread moves the lines of a connection to another thread of the rank, as
+// some releases do.
+func (w *world) otherThread(lines []line) []line {
+	if w.run.Seed%4 == 1 {
+		for i := range lines {
+			lines[i].tid += 1000
+		}
+	}
+	return lines
+}
+
+// proxy is a line of the rank's proxy thread, which has a number of its own and
+// may name another device.
+func (w *world) proxy(m *rank, text string) line {
+	l := w.log(m, subInit, noise, text)
+	l.tid, l.dev = m.tid+2000, 0
+	return l
 }
 
 // overNet says whether an edge uses the network.
 func (w *world) overNet(c *comm, e edge) bool {
-	if w.run.NetInside && c.nodes() > 1 {
+	// On one node the network proves nothing, but only releases that print the
+	// number of nodes let a reader know.
+	oneNode := w.run.Nodes == 1 && w.run.NCCL.AtLeast(20, 3)
+	if w.run.NetInside && (c.nodes() > 1 || oneNode) {
 		return true
 	}
 	return c.members[e.from].node != c.members[e.to].node
@@ -101,7 +127,7 @@ func (w *world) overNet(c *comm, e edge) bool {
 
 // netLine is a channel line of a connection over the network, with suffixes
 // that say nothing about which network.
-func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) string {
+func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) line {
 	dev := m.local / 2
 	text := w.forms.edge(e.channel, e.conn, c, e.from, e.to)
 	if send {
@@ -124,7 +150,9 @@ func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) string 
 	if !send && w.run.NCCL.AtLeast(31, 0) {
 		text += "/flush=" + []string{"None", "Always"}[w.rng.IntN(2)]
 	}
-	return text
+	l := w.log(m, subInit|subNet, roleChannel, text)
+	l.truth = w.rode(m, net)
+	return l
 }
 
 // hang is what a process prints while two networks fail to meet.
@@ -156,5 +184,6 @@ func (w *world) plan(c *comm, m *rank) []line {
 	me := c.rankOf(m)
 	return append(out,
 		w.log(m, subInit|subGraph, noise, fmt.Sprintf("Trees [0] -1/-1/-1->%d->%d [1] -1/-1/-1->%d->%d", me, me-1, me, me-1)),
-		w.log(m, subInit, noise, "P2P Chunksize set to 131072"))
+		w.log(m, subInit, noise, "P2P Chunksize set to 131072"),
+		w.proxy(m, "[Proxy Service] Device "+itoa(m.local)+" CPU core 4"))
 }

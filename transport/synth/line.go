@@ -46,6 +46,33 @@ type line struct {
 	dev    int
 	origin string // of a WARN
 	text   string
+	truth  rode // of a channel line
+}
+
+// rode says what the connection behind a channel line really used.
+type rode uint8
+
+const (
+	rodeUnknown rode = iota
+	rodeEFA
+	rodeOther
+)
+
+// rode says what member m's connections over the network called net really use.
+func (w *world) rode(m *rank, net string) rode {
+	f := m.proc.fabric
+	switch {
+	case net != w.pluginNetwork():
+		return rodeOther
+	case f.failure != noFailure:
+		return rodeUnknown
+	}
+	switch f.attempts[len(f.attempts)-1] {
+	case "efa", "efa;ofi_rxr":
+		return rodeEFA
+	default:
+		return rodeOther
+	}
 }
 
 // log prints an INFO line of rank rk.

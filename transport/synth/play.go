@@ -116,6 +116,11 @@ func (w *world) complete(c *comm, m *rank) []line {
 		return nil
 	}
 	return w.compact(
+		w.log(m, subInit, noise, w.ifAtLeast(24, "PROFILER/Plugin: Could not find: libnccl-profiler.so")),
+		w.log(m, subInit, noise, w.ifAtLeast(21, "TUNER/Plugin: Could not find: libnccl-tuner.so")),
+		w.log(m, subInit, noise, w.ifAtLeast(24, "Enabled NCCL Func/Proto/Algo Matrix:")),
+		line{kind: other, rank: m.id, text: w.ifAtLeast(24, "     Function |       LL     LL128    Simple   |          Tree           Ring")},
+		line{kind: other, rank: m.id, text: w.ifAtLeast(24, "    AllReduce |        0         0         1   |             1              1")},
 		w.log(m, subInit, noise, "threadThresholds 8/8/64 | 16/8/64 | 512 | 512"),
 		w.log(m, subInit, noise, "2 coll channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer"),
 		w.log(m, subInit, roleRank, w.forms.initLine(c, m, true)),

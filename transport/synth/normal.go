@@ -1,0 +1,65 @@
+package synth
+
+// Normal makes a recipe consistent: it removes what the chosen releases cannot
+// do and what contradicts something else.
+func (r Run) Normal() Run {
+	r.Nodes, r.GPUs, r.Channels = max(1, r.Nodes), max(1, r.GPUs), max(1, r.Channels)
+	if r.Hosts == Pods && !r.OneProcess {
+		r.Nodes, r.GPUs = r.Nodes*r.GPUs, 1
+	}
+	r.Nodes = max(2, r.Nodes)
+	if r.Damage == OneNode {
+		r.Nodes = 1
+	}
+	if r.Hosts == SameNameAndPID && r.Layout != PerProcess {
+		r.Hosts = SameName
+	}
+	if r.Launcher == RayDedup {
+		r.Layout = Merged
+	}
+	if r.Layout == RaySession {
+		r.Launcher = Plain
+	}
+	switch r.Groups {
+	case Split, NestedSplit, UnusedWorld:
+		if !r.NCCL.AtLeast(18, 3) {
+			r.Groups = World
+		}
+	case Second, UnusedSecond:
+		if !r.NCCL.AtLeast(16, 5) {
+			r.Groups = World
+		}
+	}
+	lazy := r.NCCL.AtLeast(22, 0)
+	if !lazy && (r.Groups == UnusedSecond || r.Groups == UnusedWorld || r.Groups == UnusedAll) {
+		r.Groups = World
+	}
+	if r.Groups == NestedSplit && !r.NCCL.AtLeast(24, 3) && r.NCCL.AtLeast(23, 4) {
+		// 2.23.4 prints neither the split's count nor its id: two splits by the
+		// same colour cannot be told apart.
+		r.Groups = Split
+	}
+	if r.Groups == Second {
+		r.Eager = false
+	}
+	if r.Fabric == SocketSecondComm || r.Fabric == SocketOneChannel {
+		r.Groups = World
+	}
+	if !r.NCCL.AtLeast(10, 0) {
+		r.PointToPoint = false
+	}
+	if !r.NCCL.AtLeast(26, 2) {
+		r.Stamp = NoStamp
+	}
+	if (r.Fabric == PluginMissingPinned || r.Fabric == DeviceMissingPinned) && r.Pin == "" {
+		r.Pin = "AWS Libfabric"
+	}
+	if r.Next != nil {
+		next := *r.Next
+		next.Nodes, next.GPUs, next.OneProcess, next.Hosts = r.Nodes, r.GPUs, r.OneProcess, r.Hosts
+		next.Layout, next.Launcher, next.Text, next.Next = r.Layout, r.Launcher, r.Text, nil
+		next.Expect, next.Completed = Nothing, r.Completed
+		r.Next = &next
+	}
+	return r
+}

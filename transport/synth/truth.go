@@ -1,0 +1,138 @@
+package synth
+
+import (
+	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+// truthOf tells the verdict from what was built: the fabric of every connection
+// is known, and so is which lines are left to prove it.
+func truthOf(r Run, w *world) Truth {
+	t := Truth{WorldSize: r.Nodes * r.GPUs, Nodes: r.Nodes, Completed: r.Completed}
+	switch r.Expect {
+	case Met:
+		t.ExpectWorldSize, t.ExpectNodes = t.WorldSize, t.Nodes
+	case MoreRanks:
+		t.ExpectWorldSize = t.WorldSize + 8
+	case MoreNodes:
+		t.ExpectNodes = t.Nodes + 1
+	}
+	onEFA, onOther, unknown := w.channels()
+	switch {
+	case r.Nodes < 2:
+		t.Verdict = transport.Inconclusive
+	case onEFA && onOther:
+		t.Verdict = transport.Mixed
+	case onOther:
+		t.Verdict = transport.NotEFA
+	case onEFA && w.complete0():
+		t.Verdict = transport.EFA
+	default:
+		t.Verdict = transport.Inconclusive
+	}
+	t.Accept = []transport.Verdict{t.Verdict}
+	if unknown {
+		t.accept(transport.NotEFA, transport.Inconclusive)
+	}
+	w.lenience(&t)
+	t.Codes = r.codes(t)
+	return t
+}
+
+func (t *Truth) accept(more ...transport.Verdict) {
+	for _, v := range more {
+		if !t.Allows(v) {
+			t.Accept = append(t.Accept, v)
+		}
+	}
+}
+
+// offEFA says whether something rode on another network than EFA.
+func (t Truth) offEFA() bool {
+	return t.Allows(transport.NotEFA) || t.Allows(transport.Mixed)
+}
+
+// channels says on what the channel lines that are left really are.
+func (w *world) channels() (onEFA, onOther, unknown bool) {
+	for _, p := range w.procs {
+		for _, l := range p.lines {
+			if l.role != roleChannel {
+				continue
+			}
+			switch l.truth {
+			case rodeEFA:
+				onEFA = true
+			case rodeOther:
+				onOther = true
+			default:
+				unknown = true
+			}
+		}
+	}
+	return onEFA, onOther, unknown
+}
+
+// complete0 says whether a run whose channels are all on EFA is fully proven.
+func (w *world) complete0() bool {
+	r := w.run
+	switch {
+	case !r.NCCL.AtLeast(6, 4), r.Damage != Whole, r.Launcher == RayDedup:
+		return false
+	case r.PointToPoint && !r.Completed, r.Expect == MoreRanks, r.Expect == MoreNodes:
+		return false
+	}
+	for _, c := range w.comms {
+		if c.used && !w.connects(c) {
+			return false
+		}
+	}
+	return slices.Contains([]Fabric{OnEFA, OnEFAAfterRDMAAttempt, OnEFAReselected, OnEFAStacked}, r.Fabric)
+}
+
+// lenience adds the answers that are right too, where the run destroys lines at
+// random, hides which process wrote a line, or where the contract leaves the
+// choice. It never adds `efa` to a run that is not.
+func (w *world) lenience(t *Truth) {
+	r := w.run
+	glued := r.Launcher == TimeGlued || (r.NCCL.AtLeast(26, 2) && r.Stamp == Tight)
+	switch {
+	case r.Text == TornAny, r.Text == JoinedTight, glued, r.Launcher == RayDedup, r.Damage == MaskNet,
+		r.Damage == ProviderLineLost, r.Damage == NetworkLineLost, r.Damage == CutHead:
+		t.accept(transport.Inconclusive)
+		if t.Verdict == transport.Mixed {
+			t.accept(transport.NotEFA)
+		}
+	}
+	if r.Layout == RaySession {
+		t.accept(transport.Inconclusive)
+	}
+	if r.Launcher == RayDedup && t.Verdict == transport.NotEFA {
+		// A swallowed line stands for ranks that nobody can name.
+		t.Verdict = transport.Inconclusive
+	}
+}
+
+// worst joins the truths of two runs in one body of evidence.
+func worst(a, b Truth) Truth {
+	if a.Allows(transport.EFA) && b.Allows(transport.EFA) {
+		a.accept(b.Accept...)
+		return a
+	}
+	out := a
+	out.Accept = nil
+	for _, t := range []Truth{a, b} {
+		for _, v := range t.Accept {
+			if v != transport.EFA {
+				out.accept(v)
+			}
+		}
+	}
+	if (a.Allows(transport.EFA) && b.offEFA()) || (b.Allows(transport.EFA) && a.offEFA()) {
+		// The worse run's verdict, or one for the body of evidence as a whole.
+		out.accept(transport.NotEFA, transport.Mixed)
+	}
+	out.Verdict = out.Accept[0]
+	out.Codes = nil
+	return out
+}
