@@ -1,0 +1,100 @@
+package forward
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/streaming/pkg/httpstream"
+)
+
+// ErrRemote wraps what the node says about a connection it could not make or
+// keep, such as "connection refused".
+var ErrRemote = errors.New("the node could not forward")
+
+// conn is one forwarded connection on a tunnel of its own.
+type conn struct {
+	tunnel httpstream.Connection
+	data   httpstream.Stream
+	// remote yields the node's complaint, once, and is then closed.
+	remote chan error
+	close  sync.Once
+}
+
+func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
+	complaints, err := tunnel.CreateStream(headers(corev1.StreamTypeError, port))
+	if err != nil {
+		return nil, fmt.Errorf("opening the error stream: %w", err)
+	}
+	// Nothing is ever written to it, and the node waits for this half to close.
+	if err := complaints.Close(); err != nil {
+		return nil, fmt.Errorf("closing our half of the error stream: %w", err)
+	}
+	data, err := tunnel.CreateStream(headers(corev1.StreamTypeData, port))
+	if err != nil {
+		return nil, fmt.Errorf("opening the data stream: %w", err)
+	}
+	c := &conn{tunnel: tunnel, data: data, remote: make(chan error, 1)}
+	go func() {
+		defer close(c.remote)
+		text, err := io.ReadAll(complaints)
+		if err == nil && len(text) > 0 {
+			c.remote <- fmt.Errorf("%w: %s", ErrRemote, text)
+		}
+	}()
+	return c, nil
+}
+
+// complaintDelay is how long the end of the data waits for the reason of it,
+// which travels on another stream.
+const complaintDelay = 200 * time.Millisecond
+
+// Read reads from the pod. An end of data that the node complains about is an
+// error, not an end.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.data.Read(p)
+	if errors.Is(err, io.EOF) {
+		select {
+		case complaint := <-c.remote:
+			if complaint != nil {
+				return n, complaint
+			}
+		case <-time.After(complaintDelay):
+		}
+	}
+	return n, err
+}
+
+// Write writes to the pod.
+func (c *conn) Write(p []byte) (int, error) { return c.data.Write(p) }
+
+// Close ends the tunnel. Resetting first discards unsent data, which would
+// block the closing.
+func (c *conn) Close() error {
+	var err error
+	c.close.Do(func() {
+		_ = c.data.Reset() //nolint:errcheck // the tunnel ends next
+		err = c.tunnel.Close()
+	})
+	return err
+}
+
+// LocalAddr and RemoteAddr have nothing to tell: the ends are a process here
+// and a pod there.
+func (c *conn) LocalAddr() net.Addr  { return addr{} }
+func (c *conn) RemoteAddr() net.Addr { return addr{} }
+
+// Deadlines are not supported by the streams; http.Transport sets none, and
+// cancels by closing.
+func (c *conn) SetDeadline(time.Time) error      { return nil }
+func (c *conn) SetReadDeadline(time.Time) error  { return nil }
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+type addr struct{}
+
+func (addr) Network() string { return "port-forward" }
+func (addr) String() string  { return "pod" }
