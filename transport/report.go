@@ -53,6 +53,23 @@ type Report struct {
 	Communicators []Communicator `json:"communicators"`
 	Ranks         []Rank         `json:"ranks"`
 	Findings      []Finding      `json:"findings"`
+	// Edges are for pictures only and no part of the JSON contract. A judge may
+	// leave pairs out beyond MaxEdges.
+	Edges []Edge `json:"-"`
+}
+
+// MaxEdges bounds Report.Edges, so that an all-to-all of thousands of ranks
+// does not cost memory that grows with their square.
+const MaxEdges = 1 << 16
+
+// Edge is what channel lines say about one direction between two ranks of the
+// widest communicator.
+type Edge struct {
+	From, To int
+	// Transport is a key as in Rank.Channels, such as "NET/Libfabric" or "P2P".
+	Transport string
+	// Channels counts the channels that either end printed.
+	Channels int
 }
 
 // Communicator is one NCCL communicator as the logs show it.
