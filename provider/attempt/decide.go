@@ -1,0 +1,106 @@
+package attempt
+
+import "github.com/ray-train-efa/ray-train-efa/rayapi"
+
+// Job is what Ray says about the job that a record names.
+type Job string
+
+// The kinds of answer.
+const (
+	// Absent: Ray knows no such job. It was never submitted, or the head that
+	// knew it is gone.
+	Absent Job = "absent"
+	// Foreign: a job has the id, but not the nonce.
+	Foreign Job = "foreign"
+	// Active: it waits or runs.
+	Active Job = "active"
+	// Ended: its status is final.
+	Ended Job = "ended"
+)
+
+// Classify says what Ray's answer about a record's job means. A nil job is one
+// that Ray does not know.
+func Classify(record Record, job *rayapi.Job) Job {
+	switch {
+	case job == nil:
+		return Absent
+	case job.Metadata[MetadataNonce] != record.Nonce:
+		return Foreign
+	case job.Status.Final():
+		return Ended
+	default:
+		return Active
+	}
+}
+
+// MetadataNonce is the key of a job's metadata that holds its attempt's nonce.
+const MetadataNonce = "raytrain-nonce"
+
+// Action is what to do next.
+type Action string
+
+// The actions.
+const (
+	// Adopt goes on with the recorded attempt: wait for it and judge it.
+	Adopt Action = "adopt"
+	// Submit starts the next attempt.
+	Submit Action = "submit"
+	// StopThenSubmit first stops the recorded job, which holds the GPUs.
+	StopThenSubmit Action = "stop-then-submit"
+)
+
+// Decide says what a wanted proof leads to, given the record (nil when there is
+// none) and Ray's answer about its job.
+//
+// Only an unsettled attempt with the wanted hash is adopted, whether its job
+// still runs or has ended since. A settled one was judged before: yesterday's
+// success is never today's proof. An absent job is not submitted again under
+// its id: whether it ever ran cannot be known.
+func Decide(record *Record, job Job, wanted string) Action {
+	if record == nil {
+		return Submit
+	}
+	adoptable := !record.Settled && record.ProofHash == wanted
+	for _, row := range decisions {
+		if row.job == job && row.adoptable == adoptable {
+			return row.action
+		}
+	}
+	return Submit
+}
+
+// decisions holds every combination of Ray's answer with whether the record is
+// unsettled and about the wanted proof.
+//
+//nolint:gochecknoglobals // a constant table; Go has no constant slices
+var decisions = []struct {
+	job       Job
+	adoptable bool
+	action    Action
+}{
+	{Active, true, Adopt},
+	{Ended, true, Adopt},
+	{Absent, true, Submit},
+	{Foreign, true, Submit},
+	{Active, false, StopThenSubmit},
+	{Ended, false, Submit},
+	{Absent, false, Submit},
+	{Foreign, false, Submit},
+}
+
+// Next is the record of the attempt that follows: after the recorded one, and
+// after the newest that the state knows, for a record that somebody removed.
+func Next(record *Record, known int, instance, name, wanted string) Record {
+	number := known
+	if record != nil {
+		number = max(number, record.Number)
+	}
+	number++
+	return Record{
+		Instance:     instance,
+		Number:       number,
+		Nonce:        NewNonce(),
+		ProofHash:    wanted,
+		SubmissionID: SubmissionID(name, wanted, number),
+	}
+}

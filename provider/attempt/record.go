@@ -1,0 +1,65 @@
+// Package attempt makes sure that a training job runs exactly once for each
+// attempt. Pulumi keeps state only when an operation returns, so the truth
+// about an attempt lies in the cluster, where a killed update cannot lose it.
+package attempt
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// Record is what the cluster knows about the newest attempt of one resource.
+// It is written before the job is submitted.
+type Record struct {
+	// Instance identifies one life of the resource, from create to delete.
+	Instance string `json:"instance"`
+	// Number counts the attempts under this resource's name, from 1; it goes on
+	// counting over a delete and a new create, so that no id is used twice.
+	Number int `json:"attempt"`
+	// Nonce is this attempt's own; manifests and the job's metadata repeat it.
+	Nonce string `json:"nonce"`
+	// ProofHash is what the attempt is to prove.
+	ProofHash string `json:"proofHash"`
+	// SubmissionID is the Ray job's.
+	SubmissionID string `json:"submissionId"`
+	// Session is the head's session at the submission; empty before it.
+	Session string `json:"session"`
+	// Settled is true once the attempt was judged or given up. A settled
+	// attempt proves nothing ever again.
+	Settled bool `json:"settled"`
+}
+
+// nameLength leaves room in a submission id, which has at most 63 characters,
+// for "-", 8 of the hash, "-a" and an attempt number of 5 digits.
+const nameLength = 63 - len("-12345678-a12345")
+
+// ErrInvalidName is wrapped by errors about resource names.
+var ErrInvalidName = errors.New("invalid resource name")
+
+var validName = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
+
+// ValidateName tells whether a resource's name can be part of a submission id
+// and of a ConfigMap's name.
+func ValidateName(name string) error {
+	if len(name) > nameLength || !validName.MatchString(name) {
+		return fmt.Errorf("checking %q: %w: use at most %d of a-z, 0-9 and -, a letter first, e.g. \"train\"",
+			name, ErrInvalidName, nameLength)
+	}
+	return nil
+}
+
+// SubmissionID names one attempt for good: Ray appends to the log of an id that
+// is used again, and old lines could pass for new ones.
+func SubmissionID(name, proofHash string, number int) string {
+	return fmt.Sprintf("%s-%.8s-a%d", name, proofHash, number)
+}
+
+// NewNonce returns 16 random bytes in hexadecimal.
+func NewNonce() string {
+	var random [16]byte
+	_, _ = rand.Read(random[:]) //nolint:errcheck // never fails, by its documentation
+	return hex.EncodeToString(random[:])
+}

@@ -1,0 +1,81 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// ErrConcurrent means that another update changed the record meanwhile.
+var ErrConcurrent = errors.New("another update is working on this job")
+
+// recordKey is the ConfigMap's only key.
+const recordKey = "record.json"
+
+// Store keeps one resource's record in a ConfigMap.
+type Store struct {
+	kubernetes kubernetes.Interface
+	namespace  string
+	name       string
+	// version is what the record was when it was last seen; empty for none.
+	version string
+}
+
+// NewStore makes the store of the resource called name.
+func NewStore(client kubernetes.Interface, namespace, name string) *Store {
+	return &Store{kubernetes: client, namespace: namespace, name: "raytrain-" + name}
+}
+
+// Load reads the record; nil when there is none.
+func (s *Store) Load(ctx context.Context) (*Record, error) {
+	object, err := s.kubernetes.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		s.version = ""
+		return nil, nil //nolint:nilnil // no record is a regular answer, not an error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading attempt record %q in namespace %q: %w", s.name, s.namespace, err)
+	}
+	var record Record
+	if err := json.Unmarshal([]byte(object.Data[recordKey]), &record); err != nil {
+		return nil, fmt.Errorf("decoding attempt record %q in namespace %q (to give it up: kubectl -n %s delete configmap %s): %w",
+			s.name, s.namespace, s.namespace, s.name, err)
+	}
+	s.version = object.ResourceVersion
+	return &record, nil
+}
+
+// Save writes the record, if it is still as it was last seen.
+func (s *Store) Save(ctx context.Context, record Record) error {
+	text, err := json.Marshal(record)
+	if err != nil {
+		return fmt.Errorf("encoding attempt record %q: %w", s.name, err)
+	}
+	object := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: s.name, Namespace: s.namespace, ResourceVersion: s.version,
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "raytrain"},
+		},
+		Data: map[string]string{recordKey: string(text)},
+	}
+	maps := s.kubernetes.CoreV1().ConfigMaps(s.namespace)
+	if s.version == "" {
+		object, err = maps.Create(ctx, object, metav1.CreateOptions{})
+	} else {
+		object, err = maps.Update(ctx, object, metav1.UpdateOptions{})
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("writing attempt record %q in namespace %q: %w", s.name, s.namespace, ErrConcurrent)
+	}
+	if err != nil {
+		return fmt.Errorf("writing attempt record %q in namespace %q: %w", s.name, s.namespace, err)
+	}
+	s.version = object.ResourceVersion
+	return nil
+}
