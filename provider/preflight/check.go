@@ -1,0 +1,175 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// Check compares facts with what is wanted. No finding means go. The order is
+// that of causes: what is wrong with a node comes before what follows from it.
+func Check(facts Facts, want Wanted) []jobs.Finding {
+	var found []jobs.Finding
+	found = append(found, checkNodes(facts.Nodes, want)...)
+	found = append(found, checkPods(facts.Pods, want)...)
+	found = append(found, checkRay(facts, want)...)
+	return found
+}
+
+func finding(code, text, cause, next string) jobs.Finding {
+	return jobs.Finding{Code: code, Severity: "error", Text: text, Cause: cause, Next: next}
+}
+
+func checkNodes(nodes []Node, want Wanted) []jobs.Finding {
+	var found []jobs.Finding
+	if len(nodes) < want.Nodes {
+		found = append(found, finding("gpu-nodes-missing",
+			fmt.Sprintf("%d of %d nodes of type %s", len(nodes), want.Nodes, want.NodeType),
+			"the GPU node group has not delivered its nodes: no capacity in the zone, no quota, or they did not join",
+			"kubectl get nodes -L node.kubernetes.io/instance-type,topology.kubernetes.io/zone"))
+	}
+	for _, node := range nodes {
+		found = append(found, checkNode(node, want)...)
+	}
+	return found
+}
+
+func checkNode(node Node, want Wanted) []jobs.Finding {
+	var found []jobs.Finding
+	if !node.Ready {
+		found = append(found, finding("node-not-ready", "node "+node.Name+" is not Ready",
+			"its kubelet does not report: it is starting, or lost its network",
+			"kubectl describe node "+node.Name))
+	}
+	if node.GPUs < int64(want.GPUsPerNode) {
+		cause, next := explain(node, node.GPUPlugin, "NVIDIA",
+			"the driver or the AMI does not match the instance")
+		found = append(found, finding("gpu-device-missing",
+			fmt.Sprintf("node %s: allocatable %s = %d, wanted %d", node.Name, GPUResource, node.GPUs, want.GPUsPerNode),
+			cause, next))
+	}
+	if node.EFA < int64(want.EFAPerNode) {
+		cause, next := explain(node, node.EFAPlugin, "EFA",
+			"the launch template gave the instance no EFA interface (InterfaceType efa)")
+		found = append(found, finding("efa-device-missing",
+			fmt.Sprintf("node %s: allocatable %s = %d, wanted %d", node.Name, EFAResource, node.EFA, want.EFAPerNode),
+			cause, next))
+	}
+	return found
+}
+
+// explain says why a device is not allocatable, by the state of its plugin's
+// pod. deviceless is the cause when the plugin itself is there.
+func explain(node Node, plugin Plugin, name, deviceless string) (cause, next string) {
+	switch {
+	case plugin.Pod == "":
+		return fmt.Sprintf("no pod of the %s device plugin runs on this node: chart not installed, "+
+				"missing toleration of the node's taints, or the instance type is not on its list", name),
+			"kubectl get daemonsets -A; kubectl describe node " + node.Name
+	case plugin.Trouble != "":
+		return fmt.Sprintf("the %s device plugin's pod %s does not run (%s): %s", name, plugin.Pod, plugin.Trouble, deviceless),
+			logsOf(plugin.Pod)
+	default:
+		return fmt.Sprintf("the %s device plugin runs (%s) and finds no device: %s", name, plugin.Pod, deviceless),
+			logsOf(plugin.Pod)
+	}
+}
+
+func logsOf(pod string) string {
+	namespace, name, _ := strings.Cut(pod, "/")
+	return fmt.Sprintf("kubectl -n %s logs %s", namespace, name)
+}
+
+func checkPods(pods []Pod, want Wanted) []jobs.Finding {
+	var found []jobs.Finding
+	heads, workers := 0, 0
+	for _, pod := range pods {
+		if pod.Head {
+			heads++
+		} else {
+			workers++
+		}
+		found = append(found, checkPod(pod, want)...)
+	}
+	if heads != 1 || workers != want.Nodes {
+		found = append(found, finding("ray-pods-missing",
+			fmt.Sprintf("%d head and %d worker pods of RayCluster %s, wanted 1 and %d", heads, workers, want.RayCluster, want.Nodes),
+			"the KubeRay operator has not made the pods, or is replacing them",
+			fmt.Sprintf("kubectl -n %s describe raycluster %s", want.Namespace, want.RayCluster)))
+	}
+	return found
+}
+
+func checkPod(pod Pod, want Wanted) []jobs.Finding {
+	describe := fmt.Sprintf("kubectl -n %s describe pod %s", want.Namespace, pod.Name)
+	var found []jobs.Finding
+	if !pod.Ready {
+		trouble := pod.Trouble
+		if trouble == "" {
+			trouble = "starting"
+		}
+		found = append(found, finding("ray-pod-not-ready", fmt.Sprintf("pod %s: %s", pod.Name, trouble), podCause(pod), describe))
+	}
+	if pod.ImageID != "" && digest(pod.ImageID) != digest(want.ImageDigest) {
+		found = append(found, finding("image-digest-mismatch",
+			fmt.Sprintf("pod %s runs %s, wanted %s", pod.Name, pod.ImageID, digest(want.ImageDigest)),
+			"KubeRay keeps pods when only their template changes, so this one is older than the settings",
+			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name)))
+	}
+	return found
+}
+
+func podCause(pod Pod) string {
+	switch {
+	case strings.Contains(pod.Trouble, EFAResource) || strings.Contains(pod.Trouble, GPUResource):
+		return "no node has the devices that the pod asks for"
+	case pod.Node == "":
+		return "no node takes the pod: resources, labels or taints do not match"
+	case strings.Contains(pod.Trouble, "Image"):
+		return "the image cannot be pulled: digest, registry or permission"
+	case strings.Contains(pod.Trouble, "wait-gcs-ready"):
+		return "the worker cannot reach the head's GCS (port 6379): name, policy or the head itself"
+	default:
+		return "its container has not passed its probes"
+	}
+}
+
+// digest is the part of an image reference that identifies bytes.
+func digest(reference string) string {
+	if _, after, ok := strings.Cut(reference, "@"); ok {
+		return after
+	}
+	return reference
+}
+
+func checkRay(facts Facts, want Wanted) []jobs.Finding {
+	status := fmt.Sprintf("kubectl -n %s exec %s -- ray status", want.Namespace, headName(facts.Pods))
+	if facts.RayError != nil {
+		return []jobs.Finding{finding("ray-unreachable", facts.RayError.Error(),
+			"Ray's dashboard on the head does not answer through the API server",
+			fmt.Sprintf("kubectl -n %s logs %s", want.Namespace, headName(facts.Pods)))}
+	}
+	usable := 0
+	for _, node := range facts.Ray {
+		if node.State == rayapi.Alive && !node.IsHead && node.Resources["GPU"] >= float64(want.GPUsPerNode) {
+			usable++
+		}
+	}
+	if usable != want.Nodes {
+		return []jobs.Finding{finding("ray-nodes-missing",
+			fmt.Sprintf("Ray sees %d workers ALIVE with %d GPUs, wanted %d", usable, want.GPUsPerNode, want.Nodes),
+			"workers have not joined, or joined without their GPUs (ready is a sticky state of a RayCluster)", status)}
+	}
+	return nil
+}
+
+func headName(pods []Pod) string {
+	for _, pod := range pods {
+		if pod.Head {
+			return pod.Name
+		}
+	}
+	return "HEAD-POD"
+}

@@ -1,0 +1,73 @@
+// Package preflight says, before anything is submitted, whether the cluster can
+// run the job at all, and if not, why and what to run about it.
+package preflight
+
+import (
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// The resources that device plugins make allocatable.
+const (
+	GPUResource = "nvidia.com/gpu"
+	EFAResource = "vpc.amazonaws.com/efa"
+)
+
+// Facts is what was seen of the cluster at one moment.
+type Facts struct {
+	// Nodes holds the GPU nodes: those of the wanted instance type.
+	Nodes []Node
+	// Pods holds the RayCluster's pods.
+	Pods []Pod
+	// Ray holds the nodes that Ray knows; nil when RayError says why not.
+	Ray      []rayapi.Node
+	RayError error
+}
+
+// Node is one Kubernetes node.
+type Node struct {
+	Name  string
+	Ready bool
+	// GPUs and EFA are allocatable amounts.
+	GPUs, EFA int64
+	// EFAPlugin is what is known of the EFA device plugin's pod on this node.
+	EFAPlugin Plugin
+	// GPUPlugin is the same for the NVIDIA device plugin.
+	GPUPlugin Plugin
+}
+
+// Plugin is a device plugin's pod on one node.
+type Plugin struct {
+	// Pod is "namespace/name"; empty when the node has none.
+	Pod string
+	// Trouble says why it does not run, such as "CrashLoopBackOff"; empty when
+	// it runs.
+	Trouble string
+}
+
+// Pod is one pod of the RayCluster.
+type Pod struct {
+	Name string
+	Head bool
+	// Node is where it was bound; empty while it waits for one.
+	Node  string
+	Ready bool
+	// Trouble says why it is not ready, in Kubernetes' words.
+	Trouble string
+	// ImageID is what the Ray container really runs; empty until it runs.
+	ImageID string
+	Created time.Time
+}
+
+// Wanted is what the job needs.
+type Wanted struct {
+	NodeType    string
+	Nodes       int
+	GPUsPerNode int
+	EFAPerNode  int
+	// ImageDigest ends in "sha256:...".
+	ImageDigest string
+	Namespace   string
+	RayCluster  string
+}

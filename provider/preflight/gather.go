@@ -1,0 +1,170 @@
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// Gather looks at the cluster once. An error means that Kubernetes itself could
+// not be asked; that Ray could not is a fact.
+func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted) (Facts, error) {
+	var facts Facts
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{
+		LabelSelector: corev1.LabelInstanceTypeStable + "=" + want.NodeType,
+	})
+	if err != nil {
+		return facts, fmt.Errorf("listing nodes of type %q: %w", want.NodeType, err)
+	}
+	for i := range nodes.Items {
+		node, err := gatherNode(ctx, client, &nodes.Items[i])
+		if err != nil {
+			return facts, err
+		}
+		facts.Nodes = append(facts.Nodes, node)
+	}
+	facts.Pods, err = gatherPods(ctx, client, want)
+	if err != nil {
+		return facts, err
+	}
+	// Without a ready head there is nobody to ask, and asking takes long.
+	if !slices.ContainsFunc(facts.Pods, func(p Pod) bool { return p.Head && p.Ready }) {
+		facts.RayError = errNoHead
+		return facts, nil
+	}
+	facts.Ray, facts.RayError = ray.Nodes(ctx)
+	return facts, nil
+}
+
+var errNoHead = errors.New("the head pod is not ready")
+
+func gatherNode(ctx context.Context, client kubernetes.Interface, object *corev1.Node) (Node, error) {
+	node := Node{
+		Name: object.Name,
+		GPUs: amount(object.Status.Allocatable, GPUResource),
+		EFA:  amount(object.Status.Allocatable, EFAResource),
+	}
+	for _, condition := range object.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			node.Ready = condition.Status == corev1.ConditionTrue
+		}
+	}
+	pods, err := client.CoreV1().Pods(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		FieldSelector: "spec.nodeName=" + object.Name,
+	})
+	if err != nil {
+		return node, fmt.Errorf("listing pods on node %q: %w", object.Name, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.Spec.NodeName != object.Name { // a fake client ignores field selectors
+			continue
+		}
+		// The charts' own names are settings, so the image's or pod's name tells.
+		switch name := pod.Name + " " + images(pod); {
+		case strings.Contains(name, "efa") && strings.Contains(name, "plugin"):
+			node.EFAPlugin = plugin(pod)
+		case strings.Contains(name, "nvidia") && strings.Contains(name, "plugin"):
+			node.GPUPlugin = plugin(pod)
+		}
+	}
+	return node, nil
+}
+
+func images(pod *corev1.Pod) string {
+	var names []string
+	for _, container := range pod.Spec.Containers {
+		names = append(names, container.Image)
+	}
+	return strings.Join(names, " ")
+}
+
+func plugin(pod *corev1.Pod) Plugin {
+	found := Plugin{Pod: pod.Namespace + "/" + pod.Name}
+	if !ready(pod) {
+		found.Trouble = trouble(pod)
+		if found.Trouble == "" {
+			found.Trouble = string(pod.Status.Phase)
+		}
+	}
+	return found
+}
+
+func amount(list corev1.ResourceList, name corev1.ResourceName) int64 {
+	quantity := list[name]
+	return quantity.Value()
+}
+
+func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) ([]Pod, error) {
+	list, err := client.CoreV1().Pods(want.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: "ray.io/cluster=" + want.RayCluster,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing pods of RayCluster %q in namespace %q: %w", want.RayCluster, want.Namespace, err)
+	}
+	var pods []Pod
+	for i := range list.Items {
+		object := &list.Items[i]
+		if object.DeletionTimestamp != nil {
+			continue
+		}
+		pod := Pod{
+			Name: object.Name, Node: object.Spec.NodeName, Created: object.CreationTimestamp.Time,
+			Head:  object.Labels["ray.io/node-type"] == "head",
+			Ready: ready(object), Trouble: trouble(object),
+		}
+		// KubeRay's Ray container is the first; others are sidecars.
+		if len(object.Spec.Containers) > 0 {
+			for _, status := range object.Status.ContainerStatuses {
+				if status.Name == object.Spec.Containers[0].Name {
+					pod.ImageID = status.ImageID
+				}
+			}
+		}
+		pods = append(pods, pod)
+	}
+	return pods, nil
+}
+
+func ready(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// trouble is the first reason, in the order in which a pod starts, why it is
+// not running.
+func trouble(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return strings.TrimSpace(condition.Reason + ": " + condition.Message)
+		}
+	}
+	statuses := slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses)
+	for _, status := range statuses {
+		switch {
+		case status.State.Waiting != nil && status.State.Waiting.Reason != "PodInitializing":
+			return fmt.Sprintf("container %s: %s %s", status.Name, status.State.Waiting.Reason, status.State.Waiting.Message)
+		case status.State.Terminated != nil && status.State.Terminated.ExitCode != 0:
+			return fmt.Sprintf("container %s: exit status %d", status.Name, status.State.Terminated.ExitCode)
+		case status.State.Running != nil && isInit(pod, status.Name):
+			return fmt.Sprintf("init container %s is still running", status.Name)
+		}
+	}
+	return ""
+}
+
+func isInit(pod *corev1.Pod, name string) bool {
+	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
+}
