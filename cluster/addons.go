@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"fmt"
+
+	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// overwrite takes over from the copies that EKS installs in every new cluster by itself.
+const overwrite = "OVERWRITE"
+
+// addon is one managed add-on.
+type addon struct {
+	name          string
+	configuration string
+	preserve      bool
+}
+
+// addonsBeforeNodes are DaemonSets without which a node does not become ready. They are active without any node.
+func (b builder) addonsBeforeNodes(control *controlPlane) ([]pulumi.Resource, error) {
+	var made []pulumi.Resource
+	for _, a := range []addon{
+		// Preserved at deletion, so that the CNI can still release the nodes' addresses while the nodes go. The setting
+		// is the text "true" by the add-on's schema.
+		{name: "vpc-cni", configuration: `{"enableNetworkPolicy":"true"}`, preserve: true},
+		{name: "kube-proxy"},
+		{name: "eks-pod-identity-agent"},
+	} {
+		resource, err := b.addon(control, a, control.component)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, resource)
+	}
+	return made, nil
+}
+
+// addonsAfterNodes are Deployments, which stay degraded until there is a node for them.
+func (b builder) addonsAfterNodes(control *controlPlane, system pulumi.Resource) error {
+	_, err := b.addon(control, addon{name: "coredns"}, system)
+	return err
+}
+
+func (b builder) addon(control *controlPlane, a addon, after pulumi.Resource) (*awseks.Addon, error) {
+	args := &awseks.AddonArgs{
+		AddonName:                pulumi.String(a.name),
+		ClusterName:              control.name,
+		ResolveConflictsOnCreate: pulumi.String(overwrite),
+		ResolveConflictsOnUpdate: pulumi.String(overwrite),
+	}
+	if a.configuration != "" {
+		args.ConfigurationValues = pulumi.String(a.configuration)
+	}
+	if a.preserve {
+		args.Preserve = pulumi.Bool(true)
+	}
+	made, err := awseks.NewAddon(b.ctx, a.name, args, b.parent, pulumi.DependsOn([]pulumi.Resource{after}))
+	if err != nil {
+		return nil, fmt.Errorf("making add-on %q: %w", a.name, err)
+	}
+	return made, nil
+}

@@ -1,0 +1,54 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+)
+
+// InterfaceType is EC2's type of a network interface.
+type InterfaceType string
+
+// The interface types that a GPU node can have.
+const (
+	// EFA carries both EFA and IP traffic.
+	EFA InterfaceType = "efa"
+	// EFAOnly carries no IP traffic and so needs no address; the VPC CNI leaves it alone from version 1.18.5.
+	EFAOnly InterfaceType = "efa-only"
+	// ENA carries IP traffic only.
+	ENA InterfaceType = "interface"
+)
+
+// NIC is one network interface of the launch template.
+type NIC struct {
+	// NetworkCard is the card's index.
+	NetworkCard int
+	// Device is the interface's index on its card.
+	Device int
+	// Type says what the interface carries.
+	Type InterfaceType
+}
+
+// ErrLayout means that the interfaces of an instance type cannot be laid out.
+var ErrLayout = errors.New("no known layout of EFA interfaces")
+
+// NICs lays out the interfaces of a node: as many EFA interfaces as the type has (efaMaximumInterfaces), one a card, IP
+// traffic on card 0. The first cannot be efa-only, because an instance needs an address. Where one card fewer than there
+// are can do EFA, that card is number 0 (p6-b300).
+// Source: EC2 user guide, "Elastic Fabric Adapter for AI/ML and HPC workloads on Amazon EC2", and the templates of eksctl.
+func NICs(efaInterfaces, networkCards int) ([]NIC, error) {
+	first := EFA
+	switch {
+	case efaInterfaces < 1 || networkCards < 1:
+		return nil, fmt.Errorf("laying out %d EFA interfaces on %d network cards: %w", efaInterfaces, networkCards, ErrLayout)
+	case efaInterfaces == networkCards:
+	case efaInterfaces == networkCards-1:
+		first = ENA
+	default:
+		return nil, fmt.Errorf("laying out %d EFA interfaces on %d network cards: %w", efaInterfaces, networkCards, ErrLayout)
+	}
+	nics := []NIC{{NetworkCard: 0, Device: 0, Type: first}}
+	for card := 1; card < networkCards; card++ {
+		nics = append(nics, NIC{NetworkCard: card, Device: 1, Type: EFAOnly})
+	}
+	return nics, nil
+}

@@ -1,0 +1,83 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+const (
+	// rootDevice is the root volume of the Amazon Linux 2023 AMIs of EKS.
+	rootDevice = "/dev/xvda"
+	// podHops lets a pod, one hop behind its node, reach the instance metadata service.
+	podHops = 2
+	// nodeHops keeps the service to the node: nothing on a system node has to read it from a pod.
+	nodeHops = 1
+)
+
+// gpuTemplate is the launch template of the GPU nodes. The group's instance type, AMI and subnet are set on the node group,
+// where EKS wants them.
+func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error) {
+	layout, err := NICs(b.args.GPUType.EFAInterfaces, b.args.GPUType.NetworkCards)
+	if err != nil {
+		return nil, fmt.Errorf("laying out the interfaces of %q: %w", b.args.GPUType.Name, err)
+	}
+	interfaces := ec2.LaunchTemplateNetworkInterfaceArray{}
+	for _, nic := range layout {
+		interfaces = append(interfaces, ec2.LaunchTemplateNetworkInterfaceArgs{
+			NetworkCardIndex:    pulumi.Int(nic.NetworkCard),
+			DeviceIndex:         pulumi.Int(nic.Device),
+			InterfaceType:       pulumi.String(string(nic.Type)),
+			DeleteOnTermination: pulumi.String("true"),
+			// EKS adds its own group only to templates that name none: without it the node reaches neither the API server
+			// nor CoreDNS, without ours EFA has no way from node to node.
+			SecurityGroups: pulumi.StringArray{control.securityGroupID, b.args.EFASecurityGroupID},
+		})
+	}
+	args := b.template("gpu", b.args.GPU.VolumeGiB, podHops)
+	args.NetworkInterfaces = interfaces
+	args.Placement = ec2.LaunchTemplatePlacementArgs{GroupName: b.args.PlacementGroupName}
+	return b.newTemplate("gpu", args)
+}
+
+// systemTemplate is the launch template of the system nodes. It names no interface, so that EKS adds its security group.
+func (b builder) systemTemplate() (*ec2.LaunchTemplate, error) {
+	return b.newTemplate("system", b.template("system", b.args.System.VolumeGiB, nodeHops))
+}
+
+func (b builder) newTemplate(name string, args *ec2.LaunchTemplateArgs) (*ec2.LaunchTemplate, error) {
+	template, err := ec2.NewLaunchTemplate(b.ctx, name, args, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making launch template %q: %w", name, err)
+	}
+	return template, nil
+}
+
+// template is what both templates have: an encrypted root volume, and metadata by IMDSv2 only.
+func (b builder) template(name string, volumeGiB, hops int) *ec2.LaunchTemplateArgs {
+	tags := pulumi.StringMap{"Name": pulumi.String(b.args.Name + "-" + name)}
+	return &ec2.LaunchTemplateArgs{
+		Description:          pulumi.String(name + " nodes of " + b.args.Name),
+		UpdateDefaultVersion: pulumi.Bool(true),
+		BlockDeviceMappings: ec2.LaunchTemplateBlockDeviceMappingArray{ec2.LaunchTemplateBlockDeviceMappingArgs{
+			DeviceName: pulumi.String(rootDevice),
+			Ebs: ec2.LaunchTemplateBlockDeviceMappingEbsArgs{
+				VolumeSize:          pulumi.Int(volumeGiB),
+				VolumeType:          pulumi.String("gp3"),
+				Encrypted:           pulumi.String("true"),
+				DeleteOnTermination: pulumi.String("true"),
+			},
+		}},
+		MetadataOptions: ec2.LaunchTemplateMetadataOptionsArgs{
+			HttpEndpoint:            pulumi.String("enabled"),
+			HttpTokens:              pulumi.String("required"),
+			HttpPutResponseHopLimit: pulumi.Int(hops),
+		},
+		TagSpecifications: ec2.LaunchTemplateTagSpecificationArray{
+			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("instance"), Tags: tags},
+			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("volume"), Tags: tags},
+		},
+		Tags: tags,
+	}
+}

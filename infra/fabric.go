@@ -1,0 +1,80 @@
+package infra
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/vpc"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// FabricArgs describes the fabric.
+type FabricArgs struct {
+	// ClusterName goes into tags.
+	ClusterName string
+	// VPCID is where the security group lives.
+	VPCID pulumi.StringInput
+}
+
+// Fabric is what EFA needs outside the instances.
+type Fabric struct {
+	pulumi.ResourceState
+
+	// SecurityGroupID is the group that lets its members send each other everything.
+	SecurityGroupID pulumi.StringOutput
+	// PlacementGroupName is the cluster placement group of the GPU nodes.
+	PlacementGroupName pulumi.StringOutput
+}
+
+// NewFabric makes the security group and the placement group.
+func NewFabric(ctx *pulumi.Context, name string, args *FabricArgs, opts ...pulumi.ResourceOption) (*Fabric, error) {
+	f := &Fabric{}
+	if err := ctx.RegisterComponentResource("ray-train-efa:infra:Fabric", name, f, opts...); err != nil {
+		return nil, fmt.Errorf("registering fabric %q: %w", name, err)
+	}
+	parent := pulumi.Parent(f)
+	group, err := ec2.NewSecurityGroup(ctx, "efa", &ec2.SecurityGroupArgs{
+		Description: pulumi.String("EFA between the GPU nodes of " + args.ClusterName),
+		VpcId:       args.VPCID,
+		// Rules that point at their own group would block its deletion.
+		RevokeRulesOnDelete: pulumi.Bool(true),
+		Tags:                pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-efa")},
+	}, parent)
+	if err != nil {
+		return nil, fmt.Errorf("making the EFA security group: %w", err)
+	}
+	// Both directions are needed: EFA's traffic is no IP, and the usual egress to 0.0.0.0/0 does not cover it. Without
+	// the egress rule libfabric reports error 4126 (https://github.com/gardener/gardener-extension-provider-aws/issues/1832)
+	// or NCCL hangs in set-up. EKS's own group has such rules too on 1.33 and later, until somebody strips them.
+	if _, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
+		SecurityGroupId:           group.ID(),
+		ReferencedSecurityGroupId: group.ID(),
+		IpProtocol:                pulumi.String("-1"),
+		Description:               pulumi.String("EFA from the other GPU nodes"),
+	}, parent); err != nil {
+		return nil, fmt.Errorf("letting EFA in: %w", err)
+	}
+	if _, err := vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
+		SecurityGroupId:           group.ID(),
+		ReferencedSecurityGroupId: group.ID(),
+		IpProtocol:                pulumi.String("-1"),
+		Description:               pulumi.String("EFA to the other GPU nodes"),
+	}, parent); err != nil {
+		return nil, fmt.Errorf("letting EFA out: %w", err)
+	}
+	placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
+		Strategy: pulumi.String("cluster"),
+		Tags:     pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-gpu")},
+	}, parent)
+	if err != nil {
+		return nil, fmt.Errorf("making the placement group: %w", err)
+	}
+	f.SecurityGroupID = group.ID().ToStringOutput()
+	f.PlacementGroupName = placement.Name
+	if err := ctx.RegisterResourceOutputs(f, pulumi.Map{
+		"securityGroupId": f.SecurityGroupID, "placementGroupName": f.PlacementGroupName,
+	}); err != nil {
+		return nil, fmt.Errorf("registering the outputs of fabric %q: %w", name, err)
+	}
+	return f, nil
+}

@@ -1,0 +1,196 @@
+package infra
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// NetworkArgs describes the network.
+type NetworkArgs struct {
+	// Region is the AWS region, which names the S3 endpoint's service.
+	Region string
+	// ClusterName is the EKS cluster that the subnets are tagged for.
+	ClusterName string
+	// VPC is the address block.
+	VPC netip.Prefix
+	// Zone holds every node and the NAT gateway: traffic through a gateway in another zone would cost twice.
+	Zone string
+	// ControlPlaneZone is the second zone that EKS asks for.
+	ControlPlaneZone string
+}
+
+// Network is a VPC over two zones, of which only the first ever holds a node.
+type Network struct {
+	pulumi.ResourceState
+
+	// VPCID is the VPC.
+	VPCID pulumi.StringOutput
+	// NodeSubnetID is the one private subnet of all nodes.
+	NodeSubnetID pulumi.StringOutput
+	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
+	ControlPlaneSubnetIDs pulumi.StringArrayOutput
+}
+
+// NewNetwork makes the VPC, its subnets and their routes.
+func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pulumi.ResourceOption) (*Network, error) {
+	n := &Network{}
+	if err := ctx.RegisterComponentResource("ray-train-efa:infra:Network", name, n, opts...); err != nil {
+		return nil, fmt.Errorf("registering network %q: %w", name, err)
+	}
+	layout, err := Plan(args.VPC)
+	if err != nil {
+		return nil, err
+	}
+	b := networkBuilder{ctx: ctx, args: args, parent: pulumi.Parent(n)}
+	vpc, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{
+		CidrBlock: pulumi.String(args.VPC.String()),
+		// Nodes find the API server's private endpoint by name.
+		EnableDnsSupport:   pulumi.Bool(true),
+		EnableDnsHostnames: pulumi.Bool(true),
+		Tags:               b.tags("vpc", nil),
+	}, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making the VPC: %w", err)
+	}
+	b.vpc = vpc.ID()
+
+	// A load balancer is never made here; the tags let one be made without touching the subnets.
+	public, err := b.subnet("public", layout.Public, args.Zone, "kubernetes.io/role/elb")
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := b.subnet("nodes", layout.Nodes, args.Zone, "kubernetes.io/role/internal-elb")
+	if err != nil {
+		return nil, err
+	}
+	control, err := b.subnet("control-plane", layout.ControlPlane, args.ControlPlaneZone, "kubernetes.io/role/internal-elb")
+	if err != nil {
+		return nil, err
+	}
+	private, err := b.routes(public, nodes, control)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.s3Endpoint(private); err != nil {
+		return nil, err
+	}
+
+	n.VPCID = vpc.ID().ToStringOutput()
+	n.NodeSubnetID = nodes.ID().ToStringOutput()
+	n.ControlPlaneSubnetIDs = pulumi.StringArray{nodes.ID(), control.ID()}.ToStringArrayOutput()
+	if err := ctx.RegisterResourceOutputs(n, pulumi.Map{
+		"vpcId": n.VPCID, "nodeSubnetId": n.NodeSubnetID, "controlPlaneSubnetIds": n.ControlPlaneSubnetIDs,
+	}); err != nil {
+		return nil, fmt.Errorf("registering the outputs of network %q: %w", name, err)
+	}
+	return n, nil
+}
+
+// networkBuilder carries what every part of a network needs.
+type networkBuilder struct {
+	ctx    *pulumi.Context
+	args   *NetworkArgs
+	parent pulumi.ResourceOption
+	vpc    pulumi.IDOutput
+}
+
+func (b networkBuilder) tags(name string, more map[string]string) pulumi.StringMap {
+	tags := pulumi.StringMap{"Name": pulumi.String(b.args.ClusterName + "-" + name)}
+	for key, value := range more {
+		tags[key] = pulumi.String(value)
+	}
+	return tags
+}
+
+func (b networkBuilder) subnet(name string, block netip.Prefix, zone, role string) (*ec2.Subnet, error) {
+	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
+		VpcId:            b.vpc,
+		CidrBlock:        pulumi.String(block.String()),
+		AvailabilityZone: pulumi.String(zone),
+		// Even in the public subnet nothing gets an address by itself: the NAT gateway brings its own.
+		MapPublicIpOnLaunch: pulumi.Bool(false),
+		Tags: b.tags(name, map[string]string{
+			"kubernetes.io/cluster/" + b.args.ClusterName: "shared",
+			role: "1",
+		}),
+	}, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making subnet %q: %w", name, err)
+	}
+	return subnet, nil
+}
+
+// routes sends the public subnet to the internet and the private ones through one NAT gateway.
+func (b networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTable, error) {
+	internet, err := ec2.NewInternetGateway(b.ctx, "internet", &ec2.InternetGatewayArgs{
+		VpcId: b.vpc, Tags: b.tags("internet", nil),
+	}, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making the internet gateway: %w", err)
+	}
+	publicTable, err := b.table("public", public)
+	if err != nil {
+		return nil, err
+	}
+	publicRoute, err := ec2.NewRoute(b.ctx, "public-internet", &ec2.RouteArgs{
+		RouteTableId: publicTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), GatewayId: internet.ID(),
+	}, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making the public route: %w", err)
+	}
+	address, err := ec2.NewEip(b.ctx, "nat", &ec2.EipArgs{Domain: pulumi.String("vpc"), Tags: b.tags("nat", nil)},
+		b.parent, pulumi.DependsOn([]pulumi.Resource{internet}))
+	if err != nil {
+		return nil, fmt.Errorf("making the NAT gateway's address: %w", err)
+	}
+	// The gateway needs the way out from the moment it exists, and must lose it last.
+	nat, err := ec2.NewNatGateway(b.ctx, "nat", &ec2.NatGatewayArgs{
+		AllocationId: address.ID(), SubnetId: public.ID(), Tags: b.tags("nat", nil),
+	}, b.parent, pulumi.DependsOn([]pulumi.Resource{publicRoute}))
+	if err != nil {
+		return nil, fmt.Errorf("making the NAT gateway: %w", err)
+	}
+	privateTable, err := b.table("private", nodes, control)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ec2.NewRoute(b.ctx, "private-nat", &ec2.RouteArgs{
+		RouteTableId: privateTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), NatGatewayId: nat.ID(),
+	}, b.parent); err != nil {
+		return nil, fmt.Errorf("making the private route: %w", err)
+	}
+	return privateTable, nil
+}
+
+// table makes a route table for subnets. The association is named after the subnet's role, so that order never matters.
+func (b networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
+	table, err := ec2.NewRouteTable(b.ctx, name, &ec2.RouteTableArgs{VpcId: b.vpc, Tags: b.tags(name, nil)}, b.parent)
+	if err != nil {
+		return nil, fmt.Errorf("making route table %q: %w", name, err)
+	}
+	for _, subnet := range subnets {
+		if _, err := ec2.NewRouteTableAssociation(b.ctx, subnet.PulumiResourceName(), &ec2.RouteTableAssociationArgs{
+			RouteTableId: table.ID(), SubnetId: subnet.ID(),
+		}, b.parent); err != nil {
+			return nil, fmt.Errorf("routing subnet %q: %w", subnet.PulumiResourceName(), err)
+		}
+	}
+	return table, nil
+}
+
+// s3Endpoint is free and takes the layers of ECR images, which lie in S3, off the NAT gateway's bill.
+func (b networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
+	if _, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
+		VpcId:           b.vpc,
+		ServiceName:     pulumi.String("com.amazonaws." + b.args.Region + ".s3"),
+		VpcEndpointType: pulumi.String("Gateway"),
+		RouteTableIds:   pulumi.StringArray{private.ID()},
+		Tags:            b.tags("s3", nil),
+	}, b.parent); err != nil {
+		return fmt.Errorf("making the S3 endpoint: %w", err)
+	}
+	return nil
+}

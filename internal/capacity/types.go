@@ -1,0 +1,67 @@
+// Package capacity decides, before anything is made, whether the stack can have its machines, where, and at what price.
+// It is pure: facts come in through Source or as arguments, and answers go out.
+package capacity
+
+// InstanceType is what the program needs to know of an EC2 instance type.
+type InstanceType struct {
+	// Name is the type, such as g6.12xlarge.
+	Name string
+	// VCPUs is the default number of virtual CPUs, which is what quotas count.
+	VCPUs int
+	// MemoryMiB is the memory of the instance.
+	MemoryMiB int
+	// GPUs is the number of NVIDIA devices.
+	GPUs int
+	// EFAInterfaces is the largest number of EFA interfaces, efaMaximumInterfaces in DescribeInstanceTypes.
+	EFAInterfaces int
+	// NetworkCards is the number of network cards, which is not the number of EFA interfaces in general.
+	NetworkCards int
+}
+
+// Source answers questions about one AWS region.
+type Source interface {
+	// InstanceType describes an instance type.
+	InstanceType(name string) (InstanceType, error)
+	// Zones lists the availability zones that offer an instance type, in any order.
+	Zones(instanceType string) ([]string, error)
+	// QuotaVCPUs is the applied value of an EC2 quota, in vCPUs.
+	QuotaVCPUs(code string) (float64, error)
+}
+
+// Group is a number of instances of one type.
+type Group struct {
+	// Type is the instance type's name.
+	Type string
+	// Nodes is the number of instances.
+	Nodes int
+	// VolumeGiB is the root volume of each.
+	VolumeGiB int
+}
+
+// Request is what the stack wants.
+type Request struct {
+	// Region is the AWS region.
+	Region string
+	// Zone is the wanted zone; empty means any that offers both types.
+	Zone string
+	// GPU and System are the two node groups.
+	GPU, System Group
+	// MaxHourlyUSD is the price above which Check refuses.
+	MaxHourlyUSD float64
+	// Prices replaces or adds prices per instance type, in USD per hour.
+	Prices map[string]float64
+}
+
+// Plan is what the stack gets.
+type Plan struct {
+	// Zone holds every node, because EFA traffic does not leave a zone.
+	Zone string
+	// ControlPlaneZone is the second zone that EKS asks for; no node runs there.
+	ControlPlaneZone string
+	// GPU and System describe the chosen instance types.
+	GPU, System InstanceType
+	// Quotas is what was counted against what is granted.
+	Quotas []QuotaUse
+	// Estimate is the price of the running stack.
+	Estimate Estimate
+}

@@ -1,0 +1,136 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+)
+
+// Load reads the settings of the running program's stack.
+func Load(ctx *pulumi.Context) (Settings, error) {
+	raw, err := hostConfig()
+	if err != nil {
+		return Settings{}, err
+	}
+	for _, f := range fields() {
+		key := Namespace + ":" + f.Key
+		if value, ok := ctx.GetConfig(key); ok {
+			raw[key] = value
+		}
+	}
+	return Parse(raw)
+}
+
+// hostConfig is the stack's whole config, which the language host leaves in the environment: a program's context only
+// answers for keys that it already knows, so that a misspelt one would go unseen. An inline program has no host and an
+// empty answer.
+func hostConfig() (map[string]string, error) {
+	raw := map[string]string{}
+	text := os.Getenv(pulumi.EnvConfig)
+	if text == "" {
+		return raw, nil
+	}
+	if err := json.Unmarshal([]byte(text), &raw); err != nil {
+		return nil, fmt.Errorf("reading %s, the stack's config as the language host passes it: %w", pulumi.EnvConfig, err)
+	}
+	return raw, nil
+}
+
+// Parse turns config, keyed namespace:name as the engine passes it, into settings. Keys of other namespaces are ignored.
+// Its error is a Problems that names everything that is wrong.
+func Parse(raw map[string]string) (Settings, error) {
+	var (
+		s        Settings
+		problems Problems
+	)
+	known := map[string]bool{}
+	for _, f := range fields() {
+		known[f.Key] = true
+		value, ok := raw[Namespace+":"+f.Key]
+		if !ok && f.Required {
+			problems = append(problems, f.problem(Problem{Missing: true}))
+			continue
+		}
+		if !ok {
+			value = f.Default
+		}
+		if err := f.set(&s, value); err != nil {
+			problems = append(problems, f.problem(Problem{Value: value, Cause: err.Error()}))
+		}
+	}
+	problems = append(problems, unknown(raw, known)...)
+	if len(problems) == 0 {
+		problems = append(problems, crossCheck(s)...)
+	}
+	if len(problems) > 0 {
+		return Settings{}, problems
+	}
+	return s, nil
+}
+
+// problem fills in what the field itself knows.
+func (f Field) problem(p Problem) Problem {
+	p.Key, p.Allowed, p.Example, p.Next = f.Key, f.Allowed, f.Example, f.Next
+	return p
+}
+
+// unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its default in force.
+func unknown(raw map[string]string, known map[string]bool) Problems {
+	var problems Problems
+	for _, full := range slices.Sorted(maps.Keys(raw)) {
+		key, ours := strings.CutPrefix(full, Namespace+":")
+		if !ours || known[key] {
+			continue
+		}
+		p := Problem{
+			Key: key, Value: raw[full], Cause: "no such setting",
+			Allowed: strings.Join(slices.Sorted(maps.Keys(known)), ", "),
+			Next:    fmt.Sprintf("pulumi config rm %s", key),
+		}
+		if near := nearest(key, known); near != "" {
+			p.Allowed = fmt.Sprintf("did you mean %s?", near)
+		}
+		problems = append(problems, p)
+	}
+	return problems
+}
+
+// nearest is the known key that differs from key in case, dots or dashes only, or that it begins; empty when there is none.
+func nearest(key string, known map[string]bool) string {
+	fold := strings.NewReplacer(".", "", "-", "", "_", "")
+	want := strings.ToLower(fold.Replace(key))
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		have := strings.ToLower(fold.Replace(k))
+		if have == want || strings.HasPrefix(have, want) || strings.HasSuffix(have, want) {
+			return k
+		}
+	}
+	return ""
+}
+
+// crossCheck finds settings that are fine alone and impossible together.
+func crossCheck(s Settings) Problems {
+	var problems Problems
+	for key, release := range map[string]string{"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease} {
+		if !strings.HasPrefix(release, s.KubernetesVersion+".") {
+			problems = append(problems, Problem{
+				Key: key, Value: release,
+				Cause:   fmt.Sprintf("made for another Kubernetes than kubernetesVersion %s", s.KubernetesVersion),
+				Allowed: fmt.Sprintf("a release %s.<patch>-<date> of https://github.com/awslabs/amazon-eks-ami/releases", s.KubernetesVersion),
+			})
+		}
+	}
+	if s.Zone != "" && !strings.HasPrefix(s.Zone, s.Region) {
+		problems = append(problems, Problem{
+			Key: "availabilityZone", Value: s.Zone, Cause: fmt.Sprintf("not in awsRegion %s", s.Region),
+			Allowed: fmt.Sprintf("a zone of %s, such as %sa, or empty to choose one", s.Region, s.Region),
+		})
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })
+	return problems
+}

@@ -1,0 +1,61 @@
+package settings
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Problem is one setting that cannot be used.
+type Problem struct {
+	// Key is the setting without its namespace.
+	Key string
+	// Value is what was set; meaningless when Missing.
+	Value string
+	// Missing tells a setting that nobody set from one that is set badly.
+	Missing bool
+	// Cause says what is wrong with the value; empty when Allowed says it all.
+	Cause string
+	// Allowed says which values can be used.
+	Allowed string
+	// Example is a value that can be used.
+	Example string
+	// Next is the command to run; empty means the usual `pulumi config set`.
+	Next string
+}
+
+// String is the problem on two lines: what is wrong, and what to do.
+func (p Problem) String() string {
+	var b strings.Builder
+	if p.Missing {
+		fmt.Fprintf(&b, "%s:%s is not set", Namespace, p.Key)
+	} else {
+		fmt.Fprintf(&b, "%s:%s is %q", Namespace, p.Key, p.Value)
+	}
+	if p.Cause != "" {
+		fmt.Fprintf(&b, ": %s", p.Cause)
+	}
+	if p.Allowed != "" {
+		fmt.Fprintf(&b, "; allowed: %s", p.Allowed)
+	}
+	next := p.Next
+	if next == "" && p.Example != "" {
+		next = fmt.Sprintf("pulumi config set %s '%s'", p.Key, p.Example)
+	}
+	if next != "" {
+		fmt.Fprintf(&b, "\n      next: %s", next)
+	}
+	return b.String()
+}
+
+// Problems is every unusable setting of a stack, in the order of the settings' table.
+type Problems []Problem
+
+// Error lists all problems, because fixing them one run at a time wastes a preview each.
+func (p Problems) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "checking the stack's settings: %d cannot be used", len(p))
+	for _, problem := range p {
+		fmt.Fprintf(&b, "\n  - %s", problem)
+	}
+	return b.String()
+}

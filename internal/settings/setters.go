@@ -1,0 +1,223 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+type duration = time.Duration
+
+type setter = func(*Settings, string) error
+
+var (
+	errForm  = errors.New("not of the form that is allowed")
+	errRange = errors.New("out of range")
+	errEmpty = errors.New("empty")
+)
+
+func matching(form *regexp.Regexp, at func(*Settings) *string) setter {
+	return func(s *Settings, value string) error {
+		if !form.MatchString(value) {
+			return errForm
+		}
+		*at(s) = value
+		return nil
+	}
+}
+
+// optional lets an empty value pass, which leaves the setting empty.
+func optional(set setter) setter {
+	return func(s *Settings, value string) error {
+		if value == "" {
+			return nil
+		}
+		return set(s, value)
+	}
+}
+
+func nonEmpty(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) error {
+		if strings.TrimSpace(value) == "" {
+			return errEmpty
+		}
+		*at(s) = value
+		return nil
+	}
+}
+
+func between(low, high int, at func(*Settings) *int) setter {
+	return func(s *Settings, value string) error {
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return errors.New("not a whole number")
+		}
+		if n < low || n > high {
+			return errRange
+		}
+		*at(s) = n
+		return nil
+	}
+}
+
+func seconds(low, high int, at func(*Settings) *duration) setter {
+	return func(s *Settings, value string) error {
+		var n int
+		if err := between(low, high, func(*Settings) *int { return &n })(s, value); err != nil {
+			return err
+		}
+		*at(s) = time.Duration(n) * time.Second
+		return nil
+	}
+}
+
+func boolean(at func(*Settings) *bool) setter {
+	return func(s *Settings, value string) error {
+		if value != "true" && value != "false" {
+			return errForm
+		}
+		*at(s) = value == "true"
+		return nil
+	}
+}
+
+func quantity(at func(*Settings) *string) setter {
+	return func(s *Settings, value string) error {
+		q, err := resource.ParseQuantity(value)
+		if err != nil {
+			return errors.New("not a Kubernetes quantity")
+		}
+		if q.Sign() <= 0 {
+			return errRange
+		}
+		*at(s) = value
+		return nil
+	}
+}
+
+func setVPC(s *Settings, value string) error {
+	prefix, err := netip.ParsePrefix(value)
+	if err != nil {
+		return errors.New("not an address block")
+	}
+	// AWS takes /16 to /28 (VPC user guide, "VPC CIDR blocks"); smaller than /20 leaves too few pod addresses.
+	if !prefix.Addr().Is4() || !prefix.Addr().IsPrivate() || prefix.Bits() < 16 || prefix.Bits() > 20 {
+		return errRange
+	}
+	if prefix != prefix.Masked() {
+		return fmt.Errorf("bits are set behind the mask, the block is %s", prefix.Masked())
+	}
+	s.VPC = prefix
+	return nil
+}
+
+func setPublicAccess(s *Settings, value string) error {
+	var texts []string
+	if err := strictJSON(value, &texts); err != nil {
+		return err
+	}
+	blocks := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		block, err := netip.ParsePrefix(text)
+		if err != nil || !block.Addr().Is4() {
+			return fmt.Errorf("%q is not an IPv4 block", text)
+		}
+		blocks = append(blocks, block.Masked())
+	}
+	s.PublicAccess = blocks
+	return nil
+}
+
+func setAdmins(s *Settings, value string) error {
+	var arns []string
+	if err := strictJSON(value, &arns); err != nil {
+		return err
+	}
+	for i, arn := range arns {
+		if !arnForm.MatchString(arn) {
+			return fmt.Errorf("%q is not the ARN of a role or user", arn)
+		}
+		if slices.Contains(arns[:i], arn) {
+			// EKS answers a second access entry for one principal with a conflict.
+			return fmt.Errorf("%q is there twice", arn)
+		}
+	}
+	s.AdminPrincipals = arns
+	return nil
+}
+
+func setRetention(s *Settings, value string) error {
+	days := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400}
+	n, err := strconv.Atoi(value)
+	if err != nil || !slices.Contains(days, n) {
+		return errors.New("CloudWatch has no such retention")
+	}
+	s.LogRetentionDays = n
+	return nil
+}
+
+func setDevice(s *Settings, value string) error {
+	if !slices.Contains(Devices(), Device(value)) {
+		return errors.New("no such device")
+	}
+	s.Job.Device = Device(value)
+	return nil
+}
+
+func setEnvironment(s *Settings, value string) error {
+	var env map[string]string
+	if err := strictJSON(value, &env); err != nil {
+		return err
+	}
+	for name := range env {
+		if name == "" || strings.ContainsAny(name, "= \t\n") {
+			return fmt.Errorf("%q cannot be the name of a variable", name)
+		}
+	}
+	s.Job.Environment = env
+	return nil
+}
+
+func setMaxHourly(s *Settings, value string) error {
+	usd, err := strconv.ParseFloat(value, 64)
+	if err != nil {
+		return errors.New("not a number")
+	}
+	if !(usd > 0 && usd < 1e6) {
+		return errRange
+	}
+	s.MaxHourlyUSD = usd
+	return nil
+}
+
+func setPrices(s *Settings, value string) error {
+	var prices map[string]float64
+	if err := strictJSON(value, &prices); err != nil {
+		return err
+	}
+	for name, usd := range prices {
+		if !instanceForm.MatchString(name) || !(usd > 0 && usd < 1e6) {
+			return fmt.Errorf("%q at %v is not a price of an instance type", name, usd)
+		}
+	}
+	s.Prices = prices
+	return nil
+}
+
+// strictJSON reads the text form of a structured setting.
+func strictJSON(value string, into any) error {
+	decoder := json.NewDecoder(strings.NewReader(value))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("not readable: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package stack
+
+import (
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/cluster"
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/workloads"
+)
+
+// How the model is trained; none of it changes what the fabric has to prove.
+const (
+	learningRate = 1e-5
+	seed         = 7
+	// wrapMinParameters makes every layer of the default model an FSDP unit of its own.
+	wrapMinParameters = 10_000_000
+	// maxFailures is 0: a restart would leave evidence of two runs to judge.
+	maxFailures = 0
+	// wantedProvider is libfabric's name of the provider that must carry the traffic.
+	wantedProvider = "efa"
+)
+
+// job is the training job, or nothing where the platform stands alone.
+type job = jobs.TrainingJob
+
+// newJob makes the gate. It answers nil when the job is switched off.
+func newJob(
+	ctx *pulumi.Context, s settings.Settings, plan capacity.Plan,
+	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string,
+) (*job, error) {
+	if !s.Job.Enabled {
+		return nil, nil //nolint:nilnil // no job is no error
+	}
+	return jobs.NewTrainingJob(ctx, "gate", &jobs.TrainingJobArgs{
+		Kubeconfig:            made.Kubeconfig,
+		ClusterName:           made.Name,
+		Namespace:             work.Namespace,
+		RayCluster:            work.RayCluster,
+		ImageDigest:           pulumi.String(s.Image.Reference()),
+		Environment:           pulumi.ToStringMap(environment),
+		LaunchTemplateVersion: made.LaunchTemplateVersion,
+		AMIRelease:            made.GPUAMIRelease,
+		NodeType:              pulumi.String(plan.GPU.Name),
+		NodeCount:             pulumi.Int(s.GPU.Nodes),
+		ChartVersions:         pulumi.ToStringMap(chartVersions(s)),
+		RayClusterSpec:        pulumi.String(work.RayClusterSpec),
+		Training: jobs.Training{
+			Model: s.Job.Model, Steps: s.Job.Steps, BatchSize: s.Job.BatchSize, SequenceLength: s.Job.SequenceLength,
+			LearningRate: learningRate, Seed: seed, Device: jobs.Device(s.Job.Device),
+			WrapMinParameters: wrapMinParameters, MaxFailures: maxFailures,
+		},
+		Expectations: jobs.Expectations{
+			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
+			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
+			Provider: wantedProvider, EFACounters: s.Job.RequireEFACounters,
+		},
+		ReadySeconds:    int(s.Job.Startup.Seconds()),
+		DeadlineSeconds: int(s.Job.Deadline.Seconds()),
+		HourlyUSD:       plan.Estimate.HourlyUSD(),
+		Region:          pulumi.String(s.Region),
+		EvidenceDir:     s.Job.EvidenceDir,
+	}, pulumi.DependsOn([]pulumi.Resource{work}))
+}
+
+// chartVersions names the charts as their releases are named.
+func chartVersions(s settings.Settings) map[string]string {
+	return map[string]string{
+		"nvidia-device-plugin":      s.Charts.NVIDIA.Version,
+		"aws-efa-k8s-device-plugin": s.Charts.EFA.Version,
+		"kuberay-operator":          s.Charts.KubeRay.Version,
+	}
+}

@@ -1,0 +1,113 @@
+// Package stack is the whole program as one function, which `pulumi up` and a rehearsal both run.
+package stack
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/cluster"
+	"github.com/ray-train-efa/ray-train-efa/infra"
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/workloads"
+)
+
+// Run is the program: settings, capacity, infrastructure, cluster, workloads, job, exports.
+func Run(ctx *pulumi.Context) error {
+	s, err := settings.Load(ctx)
+	if err != nil {
+		return err
+	}
+	// One explicit provider, with the region of the settings: a default one would take the shell's.
+	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
+		Region: pulumi.String(s.Region),
+		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.StringMap{
+			"project": pulumi.String(ctx.Project()), "stack": pulumi.String(ctx.Stack()),
+		}},
+	})
+	if err != nil {
+		return fmt.Errorf("making the AWS provider: %w", err)
+	}
+	plan, err := preflight(ctx, provider, s)
+	if err != nil {
+		return err
+	}
+	made, err := build(ctx, provider, s, plan)
+	if err != nil {
+		return err
+	}
+	export(ctx, s, plan, made)
+	return nil
+}
+
+// preflight refuses, in preview too, what AWS would refuse after minutes of billing, and prints the price.
+func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings) (capacity.Plan, error) {
+	plan, refused := capacity.Check(newLookup(ctx, provider), capacity.Request{
+		Region: s.Region, Zone: s.Zone,
+		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
+		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
+		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
+	})
+	if len(plan.Estimate.Lines) > 0 {
+		if err := ctx.Log.Info(plan.Estimate.Table(), nil); err != nil {
+			return plan, fmt.Errorf("printing the price: %w", err)
+		}
+	}
+	return plan, refused
+}
+
+// parts is what build made and the exports name.
+type parts struct {
+	cluster   *cluster.Cluster
+	workloads *workloads.Workloads
+	job       *job
+}
+
+// build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
+// job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and logs, fabric, network.
+func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, plan capacity.Plan) (*parts, error) {
+	inAWS := pulumi.Providers(provider)
+	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
+		Region: s.Region, ClusterName: s.ClusterName, VPC: s.VPC, Zone: plan.Zone, ControlPlaneZone: plan.ControlPlaneZone,
+	}, inAWS)
+	if err != nil {
+		return nil, err
+	}
+	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: s.ClusterName, VPCID: network.VPCID}, inAWS)
+	if err != nil {
+		return nil, err
+	}
+	safekeeping, err := infra.NewSafekeeping(ctx, "safekeeping", &infra.SafekeepingArgs{
+		ClusterName: s.ClusterName, LogRetentionDays: s.LogRetentionDays,
+	}, inAWS)
+	if err != nil {
+		return nil, err
+	}
+	made, err := cluster.New(ctx, "cluster", &cluster.Args{
+		Name: s.ClusterName, Region: s.Region, KubernetesVersion: s.KubernetesVersion,
+		PublicAccess: s.PublicAccess, AdminPrincipals: s.AdminPrincipals,
+		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs, NodeSubnetID: network.NodeSubnetID,
+		SecretsKeyARN:      safekeeping.KeyARN,
+		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
+		GPU: s.GPU, System: s.System, GPUType: plan.GPU, AWS: provider,
+	}, inAWS, pulumi.DependsOn([]pulumi.Resource{network, fabric, safekeeping}))
+	if err != nil {
+		return nil, err
+	}
+	environment := workloads.Environment(s.Job.Environment)
+	work, err := workloads.New(ctx, "workloads", &workloads.Args{
+		Region: s.Region, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
+		GPUType: plan.GPU, Workers: s.GPU.Nodes, SystemType: plan.System,
+		Environment: environment, Await: !s.Job.Enabled, Kubernetes: made.Kubernetes,
+	}, pulumi.DependsOn([]pulumi.Resource{made}))
+	if err != nil {
+		return nil, err
+	}
+	gate, err := newJob(ctx, s, plan, made, work, environment)
+	if err != nil {
+		return nil, err
+	}
+	return &parts{cluster: made, workloads: work, job: gate}, nil
+}

@@ -1,0 +1,90 @@
+package workloads
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	helmv3 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/helm/v3"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+)
+
+const (
+	// pluginNamespace holds the device plugins: their priority class is reserved for it.
+	pluginNamespace = "kube-system"
+	// operatorNamespace holds the operator alone.
+	operatorNamespace = "kuberay-system"
+)
+
+// release is one Helm release. Its name is the chart's: objects of an automatic name would block the next install.
+type release struct {
+	chart     string
+	origin    settings.Chart
+	namespace pulumi.StringInput
+	values    any
+	// skipAwait leaves it to the training job to find out whether the pods work.
+	skipAwait bool
+}
+
+// plugins installs both device plugins. Nobody waits for their DaemonSets: where no node matches, an empty one counts as ready,
+// and where a plugin crashes a release could only say that its time is up. The training job looks at what they are for, the
+// devices that each node offers, and names the node and the cause.
+func (b builder) plugins() ([]pulumi.Resource, error) {
+	var made []pulumi.Resource
+	for _, r := range []release{
+		{chart: "nvidia-device-plugin", origin: b.args.Charts.NVIDIA, values: newNVIDIAValues(), skipAwait: true},
+		{chart: "aws-efa-k8s-device-plugin", origin: b.args.Charts.EFA, skipAwait: true,
+			values: newEFAValues(b.args.Charts, b.args.Region, b.args.GPUType.Name)},
+	} {
+		r.namespace = pulumi.String(pluginNamespace)
+		resource, err := b.release(r)
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, resource)
+	}
+	return made, nil
+}
+
+// operator installs KubeRay and waits for it, because the RayCluster's type comes with it.
+func (b builder) operator() (pulumi.Resource, error) {
+	namespace, err := corev1.NewNamespace(b.ctx, operatorNamespace, &corev1.NamespaceArgs{
+		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String(operatorNamespace)},
+	}, b.options...)
+	if err != nil {
+		return nil, fmt.Errorf("making namespace %q: %w", operatorNamespace, err)
+	}
+	return b.release(release{
+		chart: "kuberay-operator", origin: b.args.Charts.KubeRay, values: newKubeRayValues(),
+		namespace: namespace.Metadata.Name().Elem(),
+	})
+}
+
+func (b builder) release(r release) (*helmv3.Release, error) {
+	values, err := untyped(r.values)
+	if err != nil {
+		return nil, fmt.Errorf("writing the values of chart %q: %w", r.chart, err)
+	}
+	args := &helmv3.ReleaseArgs{
+		Name:      pulumi.String(r.chart),
+		Chart:     pulumi.String(r.chart),
+		Version:   pulumi.String(r.origin.Version),
+		Namespace: r.namespace,
+		Values:    values,
+		Timeout:   pulumi.Int(int(b.args.Charts.Timeout.Seconds())),
+		SkipAwait: pulumi.Bool(r.skipAwait),
+	}
+	if strings.HasPrefix(r.origin.Repository, "oci://") {
+		args.Chart = pulumi.String(strings.TrimSuffix(r.origin.Repository, "/") + "/" + r.chart)
+	} else {
+		args.RepositoryOpts = helmv3.RepositoryOptsArgs{Repo: pulumi.String(r.origin.Repository)}
+	}
+	made, err := helmv3.NewRelease(b.ctx, r.chart, args, b.options...)
+	if err != nil {
+		return nil, fmt.Errorf("installing chart %q %s: %w", r.chart, r.origin.Version, err)
+	}
+	return made, nil
+}

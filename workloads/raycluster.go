@@ -1,0 +1,178 @@
+package workloads
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ray-train-efa/ray-train-efa/cluster"
+)
+
+// RayClusterName names the RayCluster. KubeRay allows 53 characters, of which services and pods take more.
+const RayClusterName = "train"
+
+// WorkerGroup names the only worker group.
+const WorkerGroup = "gpu"
+
+// The ports of a Ray head, Ray's defaults.
+const (
+	portGCS       = 6379
+	portDashboard = 8265
+	portClient    = 10001
+	portMetrics   = 8080
+)
+
+// RayClusterSpec is what a RayCluster is made from.
+type RayClusterSpec struct {
+	// Namespace holds the cluster.
+	Namespace string
+	// Image is repository@digest, the same for head and workers.
+	Image string
+	// RayVersion is the version in the image.
+	RayVersion string
+	// HeadCPU and HeadMemory are the head's requests and limits.
+	HeadCPU, HeadMemory string
+	// HeadObjectStoreMiB and WorkerObjectStoreMiB bound Ray's object store. It lies in /dev/shm, for which the operator mounts a
+	// memory-backed volume that counts against the pod's limit, and Ray would else take what it finds there.
+	HeadObjectStoreMiB, WorkerObjectStoreMiB int
+	// Workers is the number of worker pods, one a node.
+	Workers int
+	// Worker is the shape of one.
+	Worker WorkerShape
+	// Environment is set on the workers.
+	Environment map[string]string
+}
+
+// NewRayCluster is the whole RayCluster in KubeRay's own types.
+func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
+	head, err := headResources(spec)
+	if err != nil {
+		return nil, err
+	}
+	worker := workerResources(spec.Worker)
+	workers := int32(spec.Workers) //nolint:gosec // settings allow 512 at most
+	recreate := rayv1.RayClusterRecreate
+	return &rayv1.RayCluster{
+		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
+		ObjectMeta: metav1.ObjectMeta{Name: RayClusterName, Namespace: spec.Namespace},
+		Spec: rayv1.RayClusterSpec{
+			RayVersion: spec.RayVersion,
+			// The operator makes the token's Secret itself. Whoever reaches the Jobs API without it could run anything.
+			AuthOptions: &rayv1.AuthOptions{Mode: rayv1.AuthModeToken},
+			// Without this a changed pod template never reaches a pod (https://github.com/ray-project/kuberay/issues/289).
+			UpgradeStrategy: &rayv1.RayClusterUpgradeStrategy{Type: &recreate},
+			HeadGroupSpec: rayv1.HeadGroupSpec{
+				RayStartParams: map[string]string{
+					// Nothing but the driver runs on the head: a rank there would have neither GPU nor EFA.
+					"num-cpus": "0", "num-gpus": "0",
+					"object-store-memory": mebibytes(spec.HeadObjectStoreMiB),
+				},
+				Template: headPod(spec, head),
+			},
+			WorkerGroupSpecs: []rayv1.WorkerGroupSpec{{
+				GroupName: WorkerGroup,
+				// A fixed size: with fewer workers "all ranks" would mean something else.
+				Replicas: &workers, MinReplicas: &workers, MaxReplicas: &workers,
+				NumOfHosts: 1,
+				RayStartParams: map[string]string{
+					"object-store-memory": mebibytes(spec.WorkerObjectStoreMiB),
+				},
+				Template: workerPod(spec, worker),
+			}},
+		},
+	}, nil
+}
+
+func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.PodTemplateSpec {
+	no := false
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		NodeSelector: map[string]string{cluster.RoleLabel: cluster.SystemRole},
+		// The training code has no business with the Kubernetes API.
+		AutomountServiceAccountToken: &no,
+		Containers: []corev1.Container{{
+			Name:  "ray-head",
+			Image: spec.Image,
+			// The image asks for the NVIDIA runtime; on a node without GPUs that must be refused by name.
+			Env: []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}},
+			Ports: []corev1.ContainerPort{
+				{Name: "gcs-server", ContainerPort: portGCS},
+				{Name: "dashboard", ContainerPort: portDashboard},
+				{Name: "client", ContainerPort: portClient},
+				{Name: "metrics", ContainerPort: portMetrics},
+			},
+			Resources: resources,
+		}},
+	}}
+}
+
+func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.PodTemplateSpec {
+	no := false
+	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		NodeSelector:                 map[string]string{cluster.RoleLabel: cluster.GPURole},
+		Tolerations:                  []corev1.Toleration{gpuToleration()},
+		AutomountServiceAccountToken: &no,
+		// One a node is what the devices enforce already; this says it to whoever lowers the GPU count.
+		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname,
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{
+					rayClusterLabel: RayClusterName, rayNodeTypeLabel: string(rayv1.WorkerNode),
+				}},
+			}},
+		}},
+		Containers: []corev1.Container{{
+			Name:      "ray-worker",
+			Image:     spec.Image,
+			Env:       variables(spec.Environment),
+			Resources: resources,
+		}},
+	}}
+}
+
+// gpuToleration lets a pod onto the GPU nodes.
+func gpuToleration() corev1.Toleration {
+	return corev1.Toleration{Key: cluster.GPUTaint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
+}
+
+func headResources(spec RayClusterSpec) (corev1.ResourceRequirements, error) {
+	cpu, err := resource.ParseQuantity(spec.HeadCPU)
+	if err != nil {
+		return corev1.ResourceRequirements{}, fmt.Errorf("reading the head's CPU %q: %w", spec.HeadCPU, err)
+	}
+	memory, err := resource.ParseQuantity(spec.HeadMemory)
+	if err != nil {
+		return corev1.ResourceRequirements{}, fmt.Errorf("reading the head's memory %q: %w", spec.HeadMemory, err)
+	}
+	return guaranteed(corev1.ResourceList{corev1.ResourceCPU: cpu, corev1.ResourceMemory: memory}), nil
+}
+
+func workerResources(shape WorkerShape) corev1.ResourceRequirements {
+	return guaranteed(corev1.ResourceList{
+		corev1.ResourceCPU:    *resource.NewQuantity(int64(shape.CPU), resource.DecimalSI),
+		corev1.ResourceMemory: *resource.NewQuantity(int64(shape.MemoryGiB)<<30, resource.BinarySI),
+		cluster.GPUResource:   *resource.NewQuantity(int64(shape.GPUs), resource.DecimalSI),
+		cluster.EFAResource:   *resource.NewQuantity(int64(shape.EFA), resource.DecimalSI),
+	})
+}
+
+// guaranteed asks for exactly the limits, which is what the Guaranteed class of service means.
+func guaranteed(list corev1.ResourceList) corev1.ResourceRequirements {
+	return corev1.ResourceRequirements{Requests: list, Limits: list.DeepCopy()}
+}
+
+// variables are sorted by name: a spec that changed with map order would be a new proof each time.
+func variables(env map[string]string) []corev1.EnvVar {
+	list := make([]corev1.EnvVar, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		list = append(list, corev1.EnvVar{Name: name, Value: env[name]})
+	}
+	return list
+}
+
+func mebibytes(n int) string { return strconv.Itoa(n << 20) }

@@ -1,0 +1,117 @@
+package workloads
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+)
+
+// WorkerShape is what one worker pod asks of its node.
+type WorkerShape struct {
+	// CPU is in whole CPUs.
+	CPU int
+	// MemoryGiB is the whole memory, /dev/shm included.
+	MemoryGiB int
+	// GPUs is all of the node's: EFA devices cannot be shared, so one pod takes the node.
+	GPUs int
+	// EFA is all of the node's interfaces.
+	EFA int
+}
+
+// ErrShape means that the pods cannot be cut from the nodes.
+var ErrShape = errors.New("pods do not fit")
+
+// Worker cuts a worker pod from a node: 4 CPUs and a sixth of the memory stay with kubelet, agents and device plugins. A
+// g6.12xlarge (48 vCPUs, 192 GiB, about 47.8 and 179 GiB of them allocatable) gives 44 and 160 GiB.
+func Worker(node capacity.InstanceType) (WorkerShape, error) {
+	shape := WorkerShape{
+		CPU: node.VCPUs - 4, MemoryGiB: node.MemoryMiB / 1024 * 5 / 6, GPUs: node.GPUs, EFA: node.EFAInterfaces,
+	}
+	if shape.CPU < 1 || shape.MemoryGiB < 1 {
+		return WorkerShape{}, fmt.Errorf("cutting a worker from %q (%d vCPUs, %d MiB): %w", node.Name, node.VCPUs, node.MemoryMiB, ErrShape)
+	}
+	return shape, nil
+}
+
+// PodRequest is what one pod asks of a system node.
+type PodRequest struct {
+	// Name says which pod, Copies how many of it run on a single system node.
+	Name   string
+	Copies int
+	// CPU and Memory are requests.
+	CPU, Memory resource.Quantity
+}
+
+// SystemPods lists what runs on a single system node, the head last.
+// Sources: requests of the EKS add-ons as their manifests of 2026 have them; the operator's is set here.
+func SystemPods(headCPU, headMemory string) ([]PodRequest, error) {
+	cpu, err := resource.ParseQuantity(headCPU)
+	if err != nil {
+		return nil, fmt.Errorf("reading the head's CPU %q: %w", headCPU, err)
+	}
+	memory, err := resource.ParseQuantity(headMemory)
+	if err != nil {
+		return nil, fmt.Errorf("reading the head's memory %q: %w", headMemory, err)
+	}
+	pod := func(name string, copies int, cpu, memory string) PodRequest {
+		return PodRequest{Name: name, Copies: copies, CPU: resource.MustParse(cpu), Memory: resource.MustParse(memory)}
+	}
+	return []PodRequest{
+		pod("aws-node, two containers", 1, "50m", "0"),
+		pod("kube-proxy", 1, "100m", "0"),
+		pod("eks-pod-identity-agent", 1, "0", "0"),
+		pod("coredns", 2, "100m", "70Mi"),
+		pod("kuberay-operator", 1, operatorCPU, operatorMemory),
+		{Name: "Ray head", Copies: 1, CPU: cpu, Memory: memory},
+	}, nil
+}
+
+// Allocatable is what the kubelet of an EKS AMI leaves to pods: it keeps 6 % of the first CPU, 1 % of the second, 0.5 % of the
+// third and fourth and 0.25 % of the others, and 255 MiB + 11 MiB a pod + 100 MiB before eviction.
+// Source: https://github.com/awslabs/amazon-eks-ami, nodeadm, internal/kubelet/config.go.
+func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB int) {
+	reserved := 0
+	for cpu := range node.VCPUs {
+		switch {
+		case cpu == 0:
+			reserved += 600
+		case cpu == 1:
+			reserved += 100
+		case cpu < 4:
+			reserved += 50
+		default:
+			reserved += 25
+		}
+	}
+	return node.VCPUs*1000 - reserved/10, node.MemoryMiB - (255 + 11*maxPods) - 100
+}
+
+// smallNodePods is the smallest pod limit of the instance types in reach, m7i.large's 29, doubled as for an xlarge: the more
+// pods, the more memory the kubelet keeps.
+const smallNodePods = 58
+
+// CheckHead refuses a head that a single system node could never hold: the scheduler would only ever say Pending.
+func CheckHead(node capacity.InstanceType, headCPU, headMemory string) error {
+	pods, err := SystemPods(headCPU, headMemory)
+	if err != nil {
+		return err
+	}
+	cpuMillis, memoryMiB := Allocatable(node, smallNodePods)
+	var cpu, memory resource.Quantity
+	for _, pod := range pods {
+		for range pod.Copies {
+			cpu.Add(pod.CPU)
+			memory.Add(pod.Memory)
+		}
+	}
+	if cpu.MilliValue() > int64(cpuMillis) || memory.Value() > int64(memoryMiB)<<20 {
+		return fmt.Errorf("placing the head with %s CPU and %s memory on a %s: %w: with the other pods it asks for %dm CPU and %d MiB, "+
+			"and about %dm and %d MiB are allocatable; next: pulumi config set ray.headCpu 3 && pulumi config set ray.headMemory 10Gi, "+
+			"or a larger system.instanceType", headCPU, headMemory, node.Name, ErrShape,
+			cpu.MilliValue(), memory.Value()>>20, cpuMillis, memoryMiB)
+	}
+	return nil
+}

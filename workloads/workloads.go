@@ -1,0 +1,144 @@
+// Package workloads puts into the cluster what training needs: device plugins, the KubeRay operator, a closed namespace and a
+// RayCluster.
+package workloads
+
+import (
+	"fmt"
+
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
+	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
+	corev1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/core/v1"
+	metav1 "github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/meta/v1"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+)
+
+// Args describes the workloads.
+type Args struct {
+	// Region names the registry of the EFA plugin's image.
+	Region string
+	// Image is what head and workers run.
+	Image settings.Image
+	// Charts are the Helm charts.
+	Charts settings.Charts
+	// Ray is the shape of the RayCluster.
+	Ray settings.Ray
+	// GPUType describes the GPU nodes, Workers is their number.
+	GPUType capacity.InstanceType
+	Workers int
+	// SystemType describes the system nodes, on one of which the head must fit.
+	SystemType capacity.InstanceType
+	// Environment is set on the workers.
+	Environment map[string]string
+	// Await makes the RayCluster wait until its pods are ready. A training job does that better, with reasons.
+	Await bool
+	// Kubernetes is the provider of everything here.
+	Kubernetes *kubernetes.Provider
+}
+
+// Workloads is a namespace with a RayCluster in it.
+type Workloads struct {
+	pulumi.ResourceState
+
+	// Namespace holds the RayCluster.
+	Namespace pulumi.StringOutput
+	// RayCluster is its name.
+	RayCluster pulumi.StringOutput
+	// RayClusterSpec is its spec as JSON.
+	RayClusterSpec string
+}
+
+// New installs the charts, closes the namespace, and then makes the RayCluster.
+func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Workloads, error) {
+	w := &Workloads{}
+	opts = append(opts, pulumi.Providers(args.Kubernetes))
+	if err := ctx.RegisterComponentResource("ray-train-efa:workloads:Workloads", name, w, opts...); err != nil {
+		return nil, fmt.Errorf("registering workloads %q: %w", name, err)
+	}
+	if err := CheckHead(args.SystemType, args.Ray.HeadCPU, args.Ray.HeadMemory); err != nil {
+		return nil, err
+	}
+	b := builder{ctx: ctx, args: args, options: []pulumi.ResourceOption{pulumi.Parent(w)}}
+	namespace, err := corev1.NewNamespace(ctx, "ray", &corev1.NamespaceArgs{
+		Metadata: metav1.ObjectMetaArgs{
+			Name: pulumi.String(args.Ray.Namespace),
+			// Ray runs whatever it is sent: it must not be able to ask for the node.
+			Labels: pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("baseline")},
+		},
+	}, b.options...)
+	if err != nil {
+		return nil, fmt.Errorf("making namespace %q: %w", args.Ray.Namespace, err)
+	}
+	b.namespace = namespace.Metadata.Name().Elem()
+
+	before, err := b.plugins()
+	if err != nil {
+		return nil, err
+	}
+	operator, err := b.operator()
+	if err != nil {
+		return nil, err
+	}
+	policies, err := b.policies()
+	if err != nil {
+		return nil, err
+	}
+	before = append(append(before, operator), policies...)
+	if w.RayClusterSpec, err = b.rayCluster(before); err != nil {
+		return nil, err
+	}
+	w.Namespace = b.namespace
+	w.RayCluster = pulumi.String(RayClusterName).ToStringOutput()
+	if err := ctx.RegisterResourceOutputs(w, pulumi.Map{"namespace": w.Namespace, "rayCluster": w.RayCluster}); err != nil {
+		return nil, fmt.Errorf("registering the outputs of workloads %q: %w", name, err)
+	}
+	return w, nil
+}
+
+// builder carries what every part of the workloads needs.
+type builder struct {
+	ctx       *pulumi.Context
+	args      *Args
+	options   []pulumi.ResourceOption
+	namespace pulumi.StringOutput
+}
+
+// rayCluster makes the custom resource and answers its spec.
+func (b builder) rayCluster(after []pulumi.Resource) (string, error) {
+	shape, err := Worker(b.args.GPUType)
+	if err != nil {
+		return "", err
+	}
+	cluster, err := NewRayCluster(RayClusterSpec{
+		Namespace: b.args.Ray.Namespace, Image: b.args.Image.Reference(), RayVersion: b.args.Ray.Version,
+		HeadCPU: b.args.Ray.HeadCPU, HeadMemory: b.args.Ray.HeadMemory,
+		HeadObjectStoreMiB: b.args.Ray.HeadObjectStoreMiB, WorkerObjectStoreMiB: b.args.Ray.WorkerObjectStoreMiB,
+		Workers: b.args.Workers, Worker: shape, Environment: b.args.Environment,
+	})
+	if err != nil {
+		return "", err
+	}
+	spec, err := specFields(cluster)
+	if err != nil {
+		return "", err
+	}
+	metadata := b.metadata(RayClusterName)
+	if b.args.Await {
+		// Both, because provisioned stays true once it was: the first looks at the present.
+		metadata.Annotations = pulumi.StringMap{
+			"pulumi.com/waitFor": pulumi.String(`["condition=HeadPodReady","condition=RayClusterProvisioned"]`),
+		}
+	}
+	options := append([]pulumi.ResourceOption{pulumi.DependsOn(after)}, b.options...)
+	if _, err := apiextensions.NewCustomResource(b.ctx, RayClusterName, &apiextensions.CustomResourceArgs{
+		ApiVersion:  pulumi.String(cluster.APIVersion),
+		Kind:        pulumi.String(cluster.Kind),
+		Metadata:    metadata,
+		OtherFields: map[string]any{"spec": spec},
+	}, options...); err != nil {
+		return "", fmt.Errorf("making RayCluster %q: %w", RayClusterName, err)
+	}
+	return SpecJSON(cluster)
+}
