@@ -1,0 +1,134 @@
+"""What one rank knows: its environment, its node's fabric, its devices."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+# The settings of NCCL and libfabric that decide the network.
+VARIABLES = (
+    "FI_PROVIDER",
+    "NCCL_DEBUG",
+    "NCCL_DEBUG_SUBSYS",
+    "NCCL_HOSTID",
+    "NCCL_NET",
+    "NCCL_NET_PLUGIN",
+    "NCCL_SOCKET_IFNAME",
+)
+
+
+class WiringError(RuntimeError):
+    """The rehearsal itself is put together wrongly; nothing was rehearsed."""
+
+
+@dataclass(frozen=True)
+class SecurityGroup:
+    """One security group on a node's interfaces."""
+
+    id: str
+    self_ingress: bool
+    self_egress: bool
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """The part of fabric.json that decides whether EFA works."""
+
+    node: str
+    zone: str
+    subnet: str
+    efa_interfaces: int
+    device_broken: bool
+    security_groups: tuple[SecurityGroup, ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One rank's facts, as it tells them to the others."""
+
+    rank: int
+    host: str
+    pid: int
+    environment: dict[str, str] = field(hash=False)
+    fabric: Fabric = field(hash=False)
+    # Device files of EFA that the pod was given.
+    devices: int
+    has_plugin: bool
+    interfaces: tuple[str, ...]
+    address: str
+    # Random, and the same in the whole communicator: rank 0's is taken.
+    communicator: int = 0
+
+    @property
+    def node(self) -> str:
+        """What NCCL takes for a node: its host id if one is set, else the host's name."""
+        return self.environment.get("NCCL_HOSTID") or self.host
+
+    def setting(self, name: str) -> str:
+        """A setting of NCCL or libfabric; "" when it is not set."""
+        return self.environment.get(name, "")
+
+
+def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str, str]) -> Facts:
+    """Collect this process's facts. RAYTRAIN_REHEARSAL_ROOT moves `/` for tests."""
+    root = Path(environment.get("RAYTRAIN_REHEARSAL_ROOT", "/"))
+    interfaces = tuple(name for _, name in socket.if_nameindex())
+    return Facts(
+        rank=rank,
+        host=host(),
+        pid=os.getpid(),
+        environment={name: environment[name] for name in VARIABLES if environment.get(name)},
+        fabric=read_fabric(root / "run/raytrain-rehearsal/fabric.json"),
+        devices=len(glob.glob(str(root / "dev/infiniband/uverbs*"))),
+        has_plugin=has_plugin(world_rank, world_size, environment),
+        interfaces=interfaces,
+        address=_address(),
+        communicator=int.from_bytes(os.urandom(8), "big"),
+    )
+
+
+def host() -> str:
+    """The host name as NCCL prints it: up to the first dot, `%` and `/` replaced."""
+    return socket.gethostname().split(".", 1)[0].replace("%", "-").replace("/", "-")
+
+
+def has_plugin(world_rank: int, world_size: int, environment: Mapping[str, str]) -> bool:
+    """Whether this rank's image holds aws-ofi-nccl: said by the image's own environment."""
+    if environment.get("RAYTRAIN_REHEARSAL_PLUGIN") != "1":
+        return False
+    missing_on = environment.get("RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON", "")
+    if missing_on == "last":
+        return world_rank != world_size - 1
+    return missing_on not in (str(world_rank), host())
+
+
+def read_fabric(path: Path) -> Fabric:
+    """Read the node's facts; without them there is nothing to rehearse."""
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return Fabric(
+            node=values["node"],
+            zone=values["zone"],
+            subnet=values["subnetId"],
+            efa_interfaces=values["efaInterfaces"],
+            device_broken=values["deviceBroken"],
+            security_groups=tuple(
+                SecurityGroup(group["id"], group["selfIngress"], group["selfEgress"])
+                for group in values["securityGroups"] or ()
+            ),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WiringError(f"the NCCL stand-in cannot read the rehearsed node's facts in {path}: {error!r}") from error
+
+
+def _address() -> str:
+    try:
+        return socket.gethostbyname(socket.gethostname())
+    except OSError:
+        return "127.0.0.1"

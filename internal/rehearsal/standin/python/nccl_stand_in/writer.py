@@ -1,0 +1,110 @@
+"""Writes lines as NCCL's debug log does: prefix, level, subsystem mask, file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from typing import TextIO
+
+from nccl_stand_in import facts
+
+# The first line of every file. It holds no record of NCCL's, so that no reader
+# can take it for evidence, and nobody can take the file for a real one.
+BANNER = (
+    "# Rehearsed: written by ray-train-efa's stand-in for NCCL. "
+    "No GPU, no NCCL and no EFA device took part; this is no evidence about real hardware."
+)
+
+# NCCL's levels, in order; each prints those before it too.
+_LEVELS = {"VERSION": 1, "WARN": 2, "INFO": 3, "ABORT": 4, "TRACE": 5}
+# What INFO prints when NCCL_DEBUG_SUBSYS is not set (2.23.4 and later).
+_DEFAULT_SUBSYSTEMS = frozenset({"INIT", "BOOTSTRAP", "ENV"})
+VERSION = "2.29.7"
+
+
+class Writer:
+    """The debug log of this process."""
+
+    def __init__(self, environment: Mapping[str, str], device: int) -> None:
+        self._level = _LEVELS.get(environment.get("NCCL_DEBUG", "").upper(), 0)
+        self._mask = Mask(environment.get("NCCL_DEBUG_SUBSYS", ""))
+        self._device = device
+        self._lock = threading.Lock()
+        self._stream = self._open(environment.get("NCCL_DEBUG_FILE", ""))
+
+    def _open(self, path: str) -> TextIO | None:
+        if self._level == 0:
+            return None
+        # NCCL ignores the file at level VERSION.
+        if not path or self._level == _LEVELS["VERSION"]:
+            return sys.stdout
+        stream = open(expand(path), "w", buffering=1, encoding="utf-8")  # noqa: SIM115 - kept for the process's life
+        stream.write(BANNER + "\n")
+        return stream
+
+    def info(self, subsystems: str, text: str) -> None:
+        """Write an INFO line that belongs to subsystems such as "INIT|NET"."""
+        if self._level >= _LEVELS["INFO"] and self._mask.allows(subsystems.split("|")):
+            self._write(f"{self._prefix()} NCCL INFO {text}\n")
+
+    def warn(self, origin: str, text: str) -> None:
+        """Write a WARN line: an empty line first, and a time stamp, as NCCL does by default."""
+        if self._level >= _LEVELS["WARN"]:
+            stamp = time.strftime("[%Y-%m-%d %H:%M:%S]")
+            self._write(f"\n{stamp} {self._prefix()} {origin} NCCL WARN {text}\n")
+
+    def version(self) -> None:
+        """Write NCCL's version: without a prefix below INFO."""
+        text = f"NCCL version {VERSION}+cuda13.0"
+        if self._level >= _LEVELS["INFO"]:
+            self.info("INIT", text)
+        elif self._level:
+            self._write(text + "\n")
+
+    def block(self, text: str) -> None:
+        """Write lines that NCCL prints without a prefix, as part of an INFO record."""
+        if self._level >= _LEVELS["INFO"]:
+            self._write(text)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._stream is not None and self._stream is not sys.stdout:
+            self._stream.close()
+
+    def _prefix(self) -> str:
+        return f"{facts.host()}:{os.getpid()}:{threading.get_native_id()} [{self._device}]"
+
+    def _write(self, text: str) -> None:
+        if self._stream is not None:
+            with self._lock:
+                self._stream.write(text)
+                self._stream.flush()
+
+
+class Mask:
+    """NCCL_DEBUG_SUBSYS: a list of subsystems, or with ^ all but those."""
+
+    def __init__(self, setting: str) -> None:
+        self._inverted = setting.startswith("^")
+        names = {name.strip().upper() for name in setting.removeprefix("^").split(",") if name.strip()}
+        self._names = names or set(_DEFAULT_SUBSYSTEMS)
+
+    def allows(self, subsystems: list[str]) -> bool:
+        """Whether a line of any of these subsystems is printed."""
+        listed = "ALL" in self._names or any(name in self._names for name in subsystems)
+        return listed != self._inverted
+
+
+def expand(path: str) -> str:
+    """Apply NCCL_DEBUG_FILE's %h, %p and %%; anything else stays."""
+    replaced, rest = "", path
+    while rest:
+        head, percent, rest = rest.partition("%")
+        replaced += head
+        if percent:
+            key, rest = rest[:1], rest[1:]
+            replaced += {"h": facts.host(), "p": str(os.getpid()), "%": "%"}.get(key, "%" + key)
+    return replaced
