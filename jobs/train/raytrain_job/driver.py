@@ -1,0 +1,104 @@
+"""What runs on the head: check the cluster, start one worker for each GPU, print the result."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from raytrain_job.settings import Config, Settings
+from raytrain_job.worker import train
+
+# The provider submits only to a cluster whose nodes have joined; what this waits
+# for is the last node's resources to reach the head, which takes a heartbeat.
+CLUSTER_WAIT_SECONDS = 60.0
+# Placement is checked before, so a worker group that does not start within Ray's
+# 60 s will not start at all; without a limit Ray retries for ever.
+CONTROLLER_FAILURE_LIMIT = 0
+
+
+class ClusterError(RuntimeError):
+    """The Ray cluster cannot hold the job."""
+
+
+class Starts:
+    """Counts how often each rank has started; an actor beside the driver.
+
+    Ray Train tells a worker nothing about earlier attempts of the same run.
+    """
+
+    def __init__(self) -> None:
+        self._starts: dict[int, int] = {}
+
+    def next(self, rank: int) -> int:
+        """Return the number of earlier starts of this rank."""
+        earlier = self._starts.get(rank, 0)
+        self._starts[rank] = earlier + 1
+        return earlier
+
+
+def drive(settings: Settings) -> dict[str, Any]:
+    """Run the job on the cluster that the driver is part of; return rank 0's result."""
+    import ray
+    from ray.train import FailureConfig, RunConfig, ScalingConfig
+    from ray.train.torch import TorchConfig, TorchTrainer
+
+    config = settings.config
+    ray.init(address="auto", log_to_driver=True)
+    wait_for_cluster(config, lambda: ray.nodes())
+    starts = ray.remote(num_cpus=0)(Starts).remote()
+    trainer = TorchTrainer(
+        train,
+        train_loop_config={"starts": starts},
+        # gloo where there is no GPU. use_gpu stays on there too: nodes of a
+        # rehearsal declare their GPUs to Ray, and only with it does Ray Train
+        # accept GPUs as a worker's resources, which is what spreads the ranks.
+        torch_config=TorchConfig(backend="nccl" if config.device == "cuda" else "gloo"),
+        # A fixed number: with a range the run may start smaller, and "all ranks" would mean nothing.
+        scaling_config=ScalingConfig(
+            num_workers=config.world_size,
+            use_gpu=True,
+            resources_per_worker={"GPU": 1},
+            placement_strategy="SPREAD",
+        ),
+        run_config=RunConfig(
+            name=settings.identity.submission_id,
+            failure_config=FailureConfig(
+                max_failures=config.max_failures, controller_failure_limit=CONTROLLER_FAILURE_LIMIT
+            ),
+        ),
+    )
+    result = trainer.fit()
+    if not isinstance(result.return_value, dict):
+        raise RuntimeError(f"training ended without rank 0's result, but with {result.return_value!r}")
+    return result.return_value
+
+
+def wait_for_cluster(config: Config, nodes: Any, wait: float = CLUSTER_WAIT_SECONDS) -> None:
+    """Return once enough nodes offer their GPUs; raise ClusterError after wait seconds."""
+    deadline = time.monotonic() + wait
+    while True:
+        problem = missing_gpus(config, nodes())
+        if problem is None:
+            return
+        if time.monotonic() >= deadline:
+            raise ClusterError(problem)
+        time.sleep(1)
+
+
+def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
+    """Say what the cluster lacks, or None when exactly the wanted nodes offer the wanted GPUs."""
+    gpus = [int(node.get("Resources", {}).get("GPU", 0)) for node in nodes if node.get("Alive")]
+    holders = sorted((count for count in gpus if count > 0), reverse=True)
+    if len(holders) == config.nodes and set(holders) == {config.gpus_per_node}:
+        return None
+    return (
+        f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); wanted {config.nodes} nodes with "
+        f"{config.gpus_per_node} each: look at kubectl get pods for workers that are not ready"
+    )
+
+
+def result_line(result: dict[str, Any]) -> str:
+    """The driver's last line, which the provider shows."""
+    return "RAYTRAIN_RESULT " + json.dumps(result)

@@ -1,0 +1,101 @@
+"""The evidence that each rank leaves for the provider to judge.
+
+A folder for the attempt in Ray's own log folder (so that the head's log API
+lists and serves it), a manifest that ties a rank to its process and node, and
+NCCL's debug file beside it. Nothing here reads or judges what NCCL writes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from raytrain_job.settings import Settings
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one rank runs, as Ray tells it."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    node: str
+    node_ip: str
+    # How often Ray Train has restarted the ranks before, from 0.
+    train_attempt: int
+
+
+def folder(logs: Path, submission_id: str) -> Path:
+    """The attempt's folder below a node's log folder."""
+    return logs / "raytrain" / submission_id
+
+
+def open_folder(logs: Path, settings: Settings, placement: Placement) -> Path:
+    """Make the attempt's folder and point NCCL at this rank's file in it.
+
+    Call it before anything touches CUDA or NCCL: NCCL reads NCCL_DEBUG_FILE once,
+    at its first line, and makes the file but not the folder.
+    """
+    directory = folder(logs, settings.identity.submission_id)
+    directory.mkdir(parents=True, exist_ok=True)
+    os.environ["NCCL_DEBUG_FILE"] = str(directory / nccl_file(placement.rank))
+    return directory
+
+
+def nccl_file(rank: int) -> str:
+    """Name of a rank's NCCL file; the pid keeps a restarted rank from truncating it."""
+    return f"rank{rank}.{host()}.{os.getpid()}.log"
+
+
+def host() -> str:
+    """The host name as NCCL prints it: up to the first dot."""
+    return socket.gethostname().split(".", 1)[0]
+
+
+def write_manifest(directory: Path, settings: Settings, placement: Placement) -> None:
+    """Write rank<r>.json; a restarted rank replaces its own."""
+    import torch
+
+    write_json(
+        directory / f"rank{placement.rank}.json",
+        {
+            "rank": placement.rank,
+            "worldSize": placement.world_size,
+            "localRank": placement.local_rank,
+            "node": placement.node,
+            "nodeIp": placement.node_ip,
+            "host": host(),
+            "pid": os.getpid(),
+            "nonce": settings.identity.nonce,
+            "submissionId": settings.identity.submission_id,
+            "attempt": settings.identity.attempt,
+            "trainAttempt": placement.train_attempt,
+            "ncclFile": nccl_file(placement.rank),
+            "ncclVersion": _nccl_version(),
+            "torchVersion": torch.__version__.split("+", 1)[0],
+            "device": settings.config.device,
+        },
+    )
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write a JSON file in one step: a reader sees all of it or none."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _nccl_version() -> str | None:
+    """NCCL's version as torch was built with it; asking starts nothing in NCCL."""
+    from torch.cuda import nccl
+
+    try:
+        version = nccl.version()
+    except (AttributeError, RuntimeError):
+        return None
+    return ".".join(str(part) for part in version[:3])
