@@ -1,0 +1,44 @@
+package train_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+)
+
+func TestZipHoldsTheCodeAndIsRepeatable(t *testing.T) {
+	t.Parallel()
+	first, err := train.Zip()
+	require.NoError(t, err)
+	second, err := train.Zip()
+	require.NoError(t, err)
+	assert.Equal(t, first, second, "equal code must make equal bytes")
+
+	reader, err := zip.NewReader(bytes.NewReader(first), int64(len(first)))
+	require.NoError(t, err)
+	names := []string{}
+	for _, file := range reader.File {
+		names = append(names, file.Name)
+	}
+	want, err := filepath.Glob("raytrain_job/*.py")
+	require.NoError(t, err)
+	assert.Equal(t, want, names)
+	assert.Contains(t, names, "raytrain_job/__main__.py")
+
+	file, err := reader.Open("raytrain_job/__main__.py")
+	require.NoError(t, err)
+	defer file.Close()
+	var text bytes.Buffer
+	_, err = text.ReadFrom(file)
+	require.NoError(t, err)
+	source, err := os.ReadFile("raytrain_job/__main__.py")
+	require.NoError(t, err)
+	assert.Equal(t, string(source), text.String())
+}
