@@ -1,0 +1,114 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// ControlPlane is a running control plane. Its methods may be called from several goroutines.
+type ControlPlane struct {
+	config    Config
+	pki       *PKI
+	ports     ports
+	processes []*process
+	seconds   map[string]time.Duration
+	// stopping is set before the components are asked to end, so that their end is no surprise.
+	stopping atomic.Bool
+}
+
+// Start brings the control plane up and returns when the API server, the controller manager and the scheduler all
+// answer that they are ready. The children end when this process ends, however it ends. ctx bounds the start only.
+func Start(ctx context.Context, config Config) (*ControlPlane, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, config.StartTimeout)
+	defer cancel()
+	if err := os.MkdirAll(filepath.Join(config.Dir, "logs"), 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of control plane %q: %w", config.ClusterName, err)
+	}
+	plane := &ControlPlane{config: config, seconds: map[string]time.Duration{}}
+	if plane.ports, err = choosePorts(filepath.Join(config.Dir, "ports.json")); err != nil {
+		return nil, fmt.Errorf("choosing ports of control plane %q: %w", config.ClusterName, err)
+	}
+	if plane.pki, err = loadPKI(filepath.Join(config.Dir, "pki"), config); err != nil {
+		return nil, fmt.Errorf("preparing certificates of control plane %q: %w", config.ClusterName, err)
+	}
+	if err := plane.writeKubeconfigs(); err != nil {
+		return nil, fmt.Errorf("writing kubeconfigs of control plane %q: %w", config.ClusterName, err)
+	}
+	for _, stage := range plane.stages() {
+		if err := plane.startStage(ctx, stage); err != nil {
+			err = fmt.Errorf("starting control plane %q: %w", config.ClusterName, err)
+			return nil, errors.Join(err, plane.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return plane, nil
+}
+
+// Endpoint is the API server's URL, on 127.0.0.1.
+func (c *ControlPlane) Endpoint() string {
+	return fmt.Sprintf("https://127.0.0.1:%d", c.ports.APIServer)
+}
+
+// APIServerPort is the port of Endpoint, for proxies that bring it into other networks.
+func (c *ControlPlane) APIServerPort() int { return c.ports.APIServer }
+
+// CAPEM is the certificate that API server and kubelets are verified by, PEM encoded.
+func (c *ControlPlane) CAPEM() []byte { return c.pki.CAPEM() }
+
+// PKI is the control plane's certificate authority.
+func (c *ControlPlane) PKI() *PKI { return c.pki }
+
+// AdminKubeconfig is the path of a kubeconfig with every right, for the rehearsal's own use.
+func (c *ControlPlane) AdminKubeconfig() string { return c.kubeconfig("admin") }
+
+// AdminConfig is a client configuration with every right, by client certificate, for the rehearsal's own use. It has no
+// limit of its own on requests per second: the server's priorities and fairness are enough on one machine.
+func (c *ControlPlane) AdminConfig() *rest.Config {
+	return &rest.Config{
+		Host: c.Endpoint(),
+		QPS:  -1,
+		TLSClientConfig: rest.TLSClientConfig{
+			CAData: c.CAPEM(), CertData: c.pki.admin.certPEM, KeyData: c.pki.admin.keyPEM,
+		},
+	}
+}
+
+// LogPath is the log file of a component: etcd, kube-apiserver, kube-controller-manager or kube-scheduler.
+func (c *ControlPlane) LogPath(component string) string {
+	return filepath.Join(c.config.Dir, "logs", component+".log")
+}
+
+// StartSeconds says how long each component took from its start until it was ready.
+func (c *ControlPlane) StartSeconds() map[string]time.Duration {
+	copied := make(map[string]time.Duration, len(c.seconds))
+	for name, took := range c.seconds {
+		copied[name] = took
+	}
+	return copied
+}
+
+// Stop ends the components, the last started first: it asks, and kills what has not ended after a few seconds or when
+// ctx ends. The data stays. Stopping twice is no error.
+func (c *ControlPlane) Stop(ctx context.Context) error {
+	c.stopping.Store(true)
+	var problems []error
+	for i := len(c.processes) - 1; i >= 0; i-- {
+		if err := c.processes[i].stop(ctx); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return fmt.Errorf("stopping control plane %q: %w", c.config.ClusterName, err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+// Package toolchain says where the programs lie that a rehearsal runs: the Pulumi engine and its providers, the parts
+// of a Kubernetes control plane, the KubeRay operator and Ray. Set-up (tools/setup) builds or installs them into a
+// cache outside the checkout and links them into the checkout's bin folder; this package only finds them there.
+package toolchain
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrMissing means that a part of the toolchain is not there yet: set-up has not run, or was interrupted.
+var ErrMissing = errors.New("run make setup")
+
+// ErrNoCheckout means that no folder on the way up to the file system's root is a checkout of this project.
+var ErrNoCheckout = errors.New("not inside a checkout of ray-train-efa")
+
+// modulePath is what the go.mod of the project's checkout says.
+const modulePath = "github.com/ray-train-efa/ray-train-efa"
+
+// Kubernetes are the parts of a control plane.
+type Kubernetes struct {
+	// Binary is all parts in one: its first argument, or the name that it is called by, is etcd, kube-apiserver,
+	// kube-controller-manager, kube-scheduler or kubectl.
+	Binary string
+	// Kubectl is the same binary under the name of kubectl.
+	Kubectl string
+}
+
+// Toolchain holds the absolute path of each part. Every path exists when Locate returns it.
+type Toolchain struct {
+	// Root is the checkout.
+	Root string
+	// Bin is the checkout's bin folder, for the PATH of the engine and its providers.
+	Bin string
+	// Raytrain is this project's own command.
+	Raytrain string
+	// Pulumi is the Pulumi engine's command line.
+	Pulumi string
+	// Kubernetes are the control plane's parts.
+	Kubernetes Kubernetes
+	// KubeRayOperator is the operator that turns a RayCluster into pods.
+	KubeRayOperator string
+	// KubeRayCRDs is a folder with one YAML file for each of KubeRay's kinds.
+	KubeRayCRDs string
+	// RayVenv is a Python virtual environment with Ray and torch: RayVenv/bin/ray, RayVenv/bin/python.
+	RayVenv string
+	// PluginAWS is the emulated AWS provider (this project's), PluginEKS and PluginKubernetes are Pulumi's own.
+	PluginAWS, PluginEKS, PluginKubernetes string
+	// PluginRaytrain is the provider behind TrainingJob, in provider/ of the checkout.
+	PluginRaytrain string
+}
+
+// Locate returns the toolchain of the checkout at root. Its error names every part that is missing, wraps ErrMissing
+// and says what to run.
+func Locate(root string) (Toolchain, error) {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return Toolchain{}, fmt.Errorf("resolving checkout %q: %w", root, err)
+	}
+	found := at(root)
+	var missing []string
+	for _, part := range found.parts() {
+		// Stat follows links: a link into a cache that was cleaned counts as missing.
+		if _, err := os.Stat(part); err != nil {
+			name, relErr := filepath.Rel(root, part)
+			if relErr != nil {
+				name = part
+			}
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		return Toolchain{}, fmt.Errorf("finding the toolchain in %q: no %s: %w", root, strings.Join(missing, ", "), ErrMissing)
+	}
+	return found, nil
+}
+
+// at lays out the paths of the checkout at root, whether or not anything is there.
+func at(root string) Toolchain {
+	bin := filepath.Join(root, "bin")
+	in := func(name string) string { return filepath.Join(bin, name) }
+	return Toolchain{
+		Root: root, Bin: bin,
+		Raytrain:         in("raytrain"),
+		Pulumi:           in("pulumi"),
+		Kubernetes:       Kubernetes{Binary: in("kubernetes"), Kubectl: in("kubectl")},
+		KubeRayOperator:  in("kuberay-operator"),
+		KubeRayCRDs:      in("kuberay-crds"),
+		RayVenv:          in("ray-venv"),
+		PluginAWS:        in("pulumi-resource-aws"),
+		PluginEKS:        in("pulumi-resource-eks"),
+		PluginKubernetes: in("pulumi-resource-kubernetes"),
+		PluginRaytrain:   filepath.Join(root, "provider", "pulumi-resource-raytrain"),
+	}
+}
+
+// parts lists every path that must exist.
+func (t Toolchain) parts() []string {
+	return []string{
+		t.Raytrain, t.Pulumi, t.Kubernetes.Binary, t.Kubernetes.Kubectl, t.KubeRayOperator, t.KubeRayCRDs,
+		filepath.Join(t.RayVenv, "bin", "ray"), t.PluginAWS, t.PluginEKS, t.PluginKubernetes, t.PluginRaytrain,
+	}
+}
+
+// FindRoot returns the nearest checkout at or above folder.
+func FindRoot(folder string) (string, error) {
+	start, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fmt.Errorf("resolving folder %q: %w", folder, err)
+	}
+	for at := start; ; at = filepath.Dir(at) {
+		content, err := os.ReadFile(filepath.Join(at, "go.mod"))
+		switch {
+		case err == nil && declares(string(content)):
+			return at, nil
+		case err != nil && !errors.Is(err, os.ErrNotExist):
+			return "", fmt.Errorf("looking for the checkout above %q: %w", start, err)
+		case at == filepath.Dir(at):
+			return "", fmt.Errorf("looking for the checkout above %q: %w: name it with --root", start, ErrNoCheckout)
+		}
+	}
+}
+
+// declares tells whether a go.mod is the project's root module; modules below tools/ have longer paths.
+func declares(goMod string) bool {
+	for line := range strings.Lines(goMod) {
+		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "module" {
+			return fields[1] == modulePath
+		}
+	}
+	return false
+}
