@@ -1,0 +1,111 @@
+package evidence
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+// Bundle is everything that is kept of one attempt.
+type Bundle struct {
+	// Rehearsed marks a run on the embedded cloud, on every page.
+	Rehearsed    bool            `json:"rehearsed"`
+	SubmissionID string          `json:"submissionId"`
+	Attempt      int             `json:"attempt"`
+	Nonce        string          `json:"nonce"`
+	ProofHash    string          `json:"proofHash"`
+	Job          rayapi.Job      `json:"job"`
+	Result       *Result         `json:"result"`
+	Counters     *jobs.Counters  `json:"counters"`
+	HourlyUSD    float64         `json:"hourlyUsd"`
+	Refusal      string          `json:"refusal"`
+	Report       json.RawMessage `json:"report"`
+	Manifests    []Manifest      `json:"manifests"`
+}
+
+// RehearsedNotice is printed on everything that a rehearsal writes.
+const RehearsedNotice = "REHEARSED on the embedded cloud: no AWS, no GPU, no EFA; NCCL's lines come from a stand-in."
+
+// folderMode and fileMode keep evidence to its owner: logs may name hosts.
+const (
+	folderMode = 0o750
+	fileMode   = 0o640
+)
+
+// Archive writes report.txt, report.json, driver.log and the raw files of every
+// rank (below ranks/) into a folder below dir that is named by the submission,
+// and returns the path of report.txt. An adopted attempt overwrites its own.
+func Archive(dir string, bundle Bundle, report transport.Report, files []File, driverLog []byte) (string, error) {
+	folder := filepath.Join(dir, bundle.SubmissionID)
+	encoded := &bytes.Buffer{}
+	if err := transport.WriteJSON(encoded, report); err != nil {
+		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
+	}
+	bundle.Report = encoded.Bytes()
+	asJSON, err := json.MarshalIndent(bundle, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
+	}
+	asText, err := text(bundle, report)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "report.txt")
+	write := map[string][]byte{path: asText, filepath.Join(folder, "report.json"): append(asJSON, '\n')}
+	if driverLog != nil {
+		write[filepath.Join(folder, "driver.log")] = driverLog
+	}
+	for _, file := range files {
+		write[filepath.Join(folder, "ranks", filepath.FromSlash(file.Name))] = file.Text
+	}
+	for name, content := range write {
+		if err := os.MkdirAll(filepath.Dir(name), folderMode); err != nil {
+			return "", fmt.Errorf("writing evidence: %w", err)
+		}
+		if err := os.WriteFile(name, content, fileMode); err != nil {
+			return "", fmt.Errorf("writing evidence: %w", err)
+		}
+	}
+	return path, nil
+}
+
+// text is the report for people.
+func text(bundle Bundle, report transport.Report) ([]byte, error) {
+	var out bytes.Buffer
+	if bundle.Rehearsed {
+		fmt.Fprintln(&out, RehearsedNotice)
+	}
+	fmt.Fprintf(&out, "submission %s, attempt %d, proof %.12s\n", bundle.SubmissionID, bundle.Attempt, bundle.ProofHash)
+	status := string(bundle.Job.Status)
+	if status == "" {
+		status = "unknown to Ray"
+	}
+	fmt.Fprintf(&out, "job %s", status)
+	if bundle.Job.ExitCode != nil {
+		fmt.Fprintf(&out, ", exit status %d", *bundle.Job.ExitCode)
+	}
+	if bundle.Result != nil && bundle.Result.StepsPerSecond != nil {
+		fmt.Fprintf(&out, ", %.4f steps/s", *bundle.Result.StepsPerSecond)
+	}
+	fmt.Fprintln(&out)
+	if bundle.Counters != nil {
+		fmt.Fprintf(&out, "EFA counters of %d devices: tx %.0f bytes, rx %.0f bytes\n",
+			bundle.Counters.Devices, bundle.Counters.TxBytes, bundle.Counters.RxBytes)
+	} else {
+		fmt.Fprintln(&out, "EFA counters: not readable in the pods")
+	}
+	if bundle.Refusal != "" {
+		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal)
+	}
+	fmt.Fprintln(&out)
+	if err := transport.WriteText(&out, report); err != nil {
+		return nil, fmt.Errorf("writing the report of %q: %w", bundle.SubmissionID, err)
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,197 @@
+package evidence
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+// Run is everything known about a job that is over.
+type Run struct {
+	Expected
+	// Provider is the libfabric provider that the gate wants.
+	Provider string
+	// Status is the job's last known status; empty when the head forgot it.
+	Status rayapi.JobStatus
+	Files  []File
+	// Gaps says what could not be collected at the end; nil for nothing.
+	Gaps error
+	// Counters is how far the EFA hardware counters moved; nil when they could
+	// not be read. CountersWanted makes that, or no movement, an error.
+	Counters       *jobs.Counters
+	CountersWanted bool
+}
+
+// Result is what rank 0 measured.
+type Result struct {
+	StepsPerSecond *float64 `json:"stepsPerSecond"`
+	Steps          int      `json:"steps"`
+	FinalLoss      *float64 `json:"finalLoss"`
+	WorldSize      int      `json:"worldSize"`
+}
+
+// Judgement is the outcome for one run.
+type Judgement struct {
+	// Report holds the verdict, with the findings of the logs and of everything
+	// around them.
+	Report    transport.Report
+	Manifests []Manifest
+	// Result is nil when rank 0 left none.
+	Result *Result
+}
+
+// Judge weighs a run. The logs say what carried the traffic; the rest can only
+// take an "efa" away, to inconclusive: a log that proves EFA for some ranks, or
+// for a run whose end nobody saw, proves nothing for the whole.
+func Judge(ctx context.Context, run Run) (Judgement, error) {
+	list, found := manifests(run.Files, run.Expected)
+	found = append(found, checkRanks(list, run.Files, run.Expected)...)
+	found = append(found, checkRun(run)...)
+
+	last, earlier := logs(run.Files, list)
+	report, err := transport.Judge(ctx, last, transport.Options{
+		WorldSize: run.WorldSize,
+		Nodes:     run.Nodes,
+		Provider:  run.Provider,
+		Completed: run.Status == rayapi.Succeeded,
+	})
+	if err != nil {
+		return Judgement{}, fmt.Errorf("judging the logs of %q: %w", run.SubmissionID, err)
+	}
+	before, err := judgeEarlier(ctx, earlier, run.Provider)
+	if err != nil {
+		return Judgement{}, err
+	}
+	found = append(found, before...)
+
+	blocked := slices.ContainsFunc(found, func(f transport.Finding) bool { return f.Severity == transport.Error })
+	if report.Verdict == transport.EFA && blocked {
+		report.Verdict = transport.Inconclusive
+	}
+	if report.Verdict == transport.EFA {
+		report.Findings = append(report.Findings, found...)
+	} else {
+		report.Findings = ordered(report.Findings, found)
+	}
+	return Judgement{Report: report, Manifests: list, Result: result(run.Files)}, nil
+}
+
+// ordered puts errors first, the logs' own before those around them.
+func ordered(groups ...[]transport.Finding) []transport.Finding {
+	all := slices.Concat(groups...)
+	slices.SortStableFunc(all, func(a, b transport.Finding) int { return weight(a.Severity) - weight(b.Severity) })
+	return all
+}
+
+func weight(s transport.Severity) int {
+	switch s {
+	case transport.Error:
+		return 0
+	case transport.Warning:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// logs splits the NCCL files: those that the last manifests name, and those of
+// earlier tries of Ray Train.
+func logs(files []File, list []Manifest) (last, earlier []transport.Source) {
+	named := map[string]bool{}
+	for _, manifest := range list {
+		if file := ncclFile(manifest, files); file != nil {
+			named[file.Name] = true
+		}
+	}
+	for _, file := range files {
+		switch {
+		case !strings.HasSuffix(file.Name, ".log"):
+		case named[file.Name]:
+			last = append(last, transport.BytesSource(file.Name, file.Text))
+		default:
+			earlier = append(earlier, transport.BytesSource(file.Name, file.Text))
+		}
+	}
+	return last, earlier
+}
+
+// judgeEarlier turns an earlier try off EFA into a warning: the last decides.
+func judgeEarlier(ctx context.Context, sources []transport.Source, provider string) ([]transport.Finding, error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
+	report, err := transport.Judge(ctx, sources, transport.Options{Provider: provider})
+	if err != nil {
+		return nil, fmt.Errorf("judging the logs of earlier tries: %w", err)
+	}
+	if report.Verdict != transport.NotEFA && report.Verdict != transport.Mixed {
+		return nil, nil
+	}
+	return []transport.Finding{{
+		Code: "earlier-try-off-efa", Severity: transport.Warning, File: sources[0].Name,
+		Text:  fmt.Sprintf("%d logs of earlier tries: %s", len(sources), report.Verdict),
+		Cause: "Ray Train restarted the ranks, and before that they were not on EFA",
+		Next:  "raytrain verdict on these logs in the report's folder",
+	}}, nil
+}
+
+// checkRun says what the run's end and the counters take away.
+func checkRun(run Run) []transport.Finding {
+	var found []transport.Finding
+	if run.Gaps != nil {
+		found = append(found, transport.Finding{
+			Code: "evidence-incomplete", Severity: transport.Error, Text: oneLine(run.Gaps.Error()),
+			Cause: "some files could not be read to their end",
+			Next:  "run again while head and workers are up",
+		})
+	}
+	if run.Status == "" {
+		found = append(found, transport.Finding{
+			Code: "ray-head-restarted", Severity: transport.Error,
+			Text:  "Ray no longer knows job " + run.SubmissionID,
+			Cause: "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
+			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
+		})
+	}
+	if run.CountersWanted {
+		switch {
+		case run.Counters == nil:
+			found = append(found, transport.Finding{
+				Code: "efa-counters-unreadable", Severity: transport.Error,
+				Text:  "no readable hw_counters in the worker pods",
+				Cause: "expectations.efaCounters asks for hardware counters, and /sys/class/infiniband shows none",
+				Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
+			})
+		case run.Counters.TxBytes <= 0 || run.Counters.RxBytes <= 0:
+			found = append(found, transport.Finding{
+				Code: "efa-counters-unmoved", Severity: transport.Error,
+				Text:  fmt.Sprintf("tx_bytes +%.0f, rx_bytes +%.0f", run.Counters.TxBytes, run.Counters.RxBytes),
+				Cause: "the EFA devices carried nothing while the job ran",
+				Next:  "raytrain verdict on the logs in the report's folder",
+			})
+		}
+	}
+	return found
+}
+
+func result(files []File) *Result {
+	for _, file := range files {
+		if path.Base(file.Name) != "result.json" {
+			continue
+		}
+		var found Result
+		if json.Unmarshal(file.Text, &found) == nil {
+			return &found
+		}
+	}
+	return nil
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,151 @@
+// Package evidence gathers what every rank of a job left behind and judges it.
+package evidence
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+// Manifest is what a rank says about itself; jobs/train/CONTRACT.md holds the
+// contract.
+type Manifest struct {
+	Rank      int `json:"rank"`
+	WorldSize int `json:"worldSize"`
+	LocalRank int `json:"localRank"`
+	// Node is Ray's id of the rank's node.
+	Node         string  `json:"node"`
+	NodeIP       string  `json:"nodeIp"`
+	Host         string  `json:"host"`
+	PID          int     `json:"pid"`
+	Nonce        string  `json:"nonce"`
+	SubmissionID string  `json:"submissionId"`
+	Attempt      int     `json:"attempt"`
+	TrainAttempt int     `json:"trainAttempt"`
+	NCCLFile     string  `json:"ncclFile"`
+	NCCLVersion  *string `json:"ncclVersion"`
+	TorchVersion string  `json:"torchVersion"`
+	Device       string  `json:"device"`
+}
+
+// Expected is what the manifests of one attempt must say.
+type Expected struct {
+	SubmissionID string
+	Nonce        string
+	WorldSize    int
+	Nodes        int
+}
+
+// manifests reads the manifests among files of one node each. Those of another
+// run, or placed by another node than they name, are findings and are dropped;
+// of a rank that Train restarted, the last counts.
+func manifests(files []File, want Expected) ([]Manifest, []transport.Finding) {
+	latest := map[int]Manifest{}
+	var found []transport.Finding
+	for _, file := range files {
+		if !strings.HasPrefix(path.Base(file.Name), "rank") || !strings.HasSuffix(file.Name, ".json") {
+			continue
+		}
+		manifest, complaint := parseManifest(file, want)
+		if complaint != nil {
+			found = append(found, *complaint)
+			continue
+		}
+		if seen, ok := latest[manifest.Rank]; !ok || seen.TrainAttempt < manifest.TrainAttempt {
+			latest[manifest.Rank] = manifest
+		}
+	}
+	list := make([]Manifest, 0, len(latest))
+	last := 0
+	for _, manifest := range latest {
+		last = max(last, manifest.TrainAttempt)
+	}
+	for _, manifest := range latest {
+		if manifest.TrainAttempt == last {
+			list = append(list, manifest)
+		}
+	}
+	slices.SortFunc(list, func(a, b Manifest) int { return a.Rank - b.Rank })
+	return list, found
+}
+
+func parseManifest(file File, want Expected) (Manifest, *transport.Finding) {
+	var manifest Manifest
+	refuse := func(text, cause string) (Manifest, *transport.Finding) {
+		return Manifest{}, &transport.Finding{
+			Code: "manifest-invalid", Severity: transport.Error, File: file.Name, Text: text, Cause: cause,
+			Next: "read the training code's evidence.py: it must write this attempt's own values",
+		}
+	}
+	if err := json.Unmarshal(file.Text, &manifest); err != nil {
+		return refuse(err.Error(), "the manifest is not JSON")
+	}
+	switch {
+	case manifest.Nonce != want.Nonce || manifest.SubmissionID != want.SubmissionID:
+		return refuse(fmt.Sprintf("submissionId %q, nonce %q", manifest.SubmissionID, manifest.Nonce),
+			"the manifest belongs to another run")
+	case manifest.Node != file.Node:
+		return refuse(fmt.Sprintf("node %q, found on %q", manifest.Node, file.Node),
+			"the manifest lies on another node than it names")
+	case manifest.Rank < 0 || manifest.Rank >= want.WorldSize || manifest.WorldSize != want.WorldSize:
+		return refuse(fmt.Sprintf("rank %d of %d", manifest.Rank, manifest.WorldSize),
+			fmt.Sprintf("the job must have exactly %d ranks", want.WorldSize))
+	}
+	return manifest, nil
+}
+
+// checkRanks says which ranks, nodes and NCCL files are missing.
+func checkRanks(list []Manifest, files []File, want Expected) []transport.Finding {
+	var found []transport.Finding
+	present := map[int]bool{}
+	nodes := map[string]bool{}
+	for _, manifest := range list {
+		present[manifest.Rank] = true
+		nodes[manifest.Node] = true
+		if ncclFile(manifest, files) == nil {
+			rank := manifest.Rank
+			found = append(found, transport.Finding{
+				Code: "nccl-log-missing", Severity: transport.Error, Rank: &rank, File: manifest.NCCLFile,
+				Text: "no file " + manifest.NCCLFile, Cause: "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
+				Next: "read the job's last lines in the report; set NCCL_DEBUG=INFO in the job's environment",
+			})
+		}
+	}
+	var missing []string
+	for rank := range want.WorldSize {
+		if !present[rank] {
+			missing = append(missing, fmt.Sprint(rank))
+		}
+	}
+	if len(missing) > 0 {
+		found = append(found, transport.Finding{
+			Code: "rank-missing", Severity: transport.Error,
+			Text:  fmt.Sprintf("%d of %d ranks left a manifest; missing: %s", len(present), want.WorldSize, strings.Join(missing, ", ")),
+			Cause: "the ranks never started, or their node's files can no longer be read",
+			Next:  "read the job's last lines in the report",
+		})
+	}
+	if len(missing) == 0 && len(nodes) != want.Nodes {
+		found = append(found, transport.Finding{
+			Code: "nodes-not-spanned", Severity: transport.Error,
+			Text:  fmt.Sprintf("ranks ran on %d nodes, wanted %d", len(nodes), want.Nodes),
+			Cause: "Ray placed the ranks otherwise: the fabric between the nodes was not exercised as wanted",
+			Next:  "run again; if it repeats, compare `ray status` with the expected GPUs of each node",
+		})
+	}
+	return found
+}
+
+// ncclFile is the log that a manifest names, from the manifest's own node.
+func ncclFile(manifest Manifest, files []File) *File {
+	for i := range files {
+		if files[i].Node == manifest.Node && path.Base(files[i].Name) == manifest.NCCLFile {
+			return &files[i]
+		}
+	}
+	return nil
+}

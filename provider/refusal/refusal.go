@@ -1,0 +1,210 @@
+// Package refusal writes the one message that a failed gate shows: the cause,
+// the evidence, the next command, and what it costs to think about it. It fits
+// a screen.
+package refusal
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+)
+
+// A screen, with room for the engine's own lines around the message.
+const (
+	maxLines   = 20
+	maxColumns = 160
+	// scriptLines is how much of a failed job's output is shown.
+	scriptLines = 6
+)
+
+// Refusal is why an update must not pass.
+type Refusal struct {
+	Verdict   string
+	Rehearsed bool
+	// SubmissionID and JobStatus are empty when no job ran.
+	SubmissionID string
+	JobStatus    string
+	ExitCode     *int
+	// RanksSeen and WorldSize are how many ranks are in evidence, and should be.
+	RanksSeen, WorldSize int
+	// TimedOut is true when the job was stopped at its deadline.
+	TimedOut        bool
+	DeadlineSeconds int
+	Findings        []jobs.Finding
+	// Output is the end of a failed job's output.
+	Output string
+	// ReportPath is where the whole report lies.
+	ReportPath string
+	HourlyUSD  float64
+}
+
+// Render writes the message, without a final line end.
+func Render(r Refusal) string {
+	lines := []string{headline(r)}
+	if r.SubmissionID != "" {
+		lines = append(lines, jobLine(r))
+	}
+	lead, others := choose(r.Findings)
+	if lead != nil {
+		lines = append(lines, "cause:    "+lead.Cause)
+		lines = append(lines, "evidence: "+cite(*lead))
+	}
+	if output := tail(r.Output, scriptLines); len(output) > 0 {
+		lines = append(lines, "the script's last lines:")
+		for _, line := range output {
+			lines = append(lines, "  | "+line)
+		}
+	}
+	lines = append(lines, "next:     "+next(r, lead))
+	for _, other := range others {
+		lines = append(lines, "also:     "+other)
+	}
+	ending := []string{}
+	if r.ReportPath != "" {
+		ending = append(ending, "report:   "+r.ReportPath)
+	}
+	ending = append(ending, billing(r))
+	return strings.Join(fit(lines, ending), "\n")
+}
+
+func headline(r Refusal) string {
+	prefix := ""
+	if r.Rehearsed {
+		prefix = "[rehearsed] "
+	}
+	switch {
+	case r.SubmissionID == "":
+		return prefix + "refused before the job: verdict " + r.Verdict
+	case r.Verdict == "efa":
+		return prefix + "refused: the ranks rode EFA (verdict efa), but the job did not end well"
+	default:
+		return prefix + "refused: verdict " + r.Verdict + ", wanted efa"
+	}
+}
+
+func jobLine(r Refusal) string {
+	status := r.JobStatus
+	if status == "" {
+		status = "unknown to Ray"
+	}
+	if r.ExitCode != nil {
+		status += fmt.Sprintf(" (exit status %d)", *r.ExitCode)
+	}
+	if r.TimedOut {
+		status = fmt.Sprintf("stopped at its deadline of %d s", r.DeadlineSeconds)
+	}
+	return fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence", r.SubmissionID, status, r.RanksSeen, r.WorldSize)
+}
+
+// choose takes the finding that explains most, and one line for each other code.
+func choose(findings []jobs.Finding) (*jobs.Finding, []string) {
+	var lead *jobs.Finding
+	for _, severity := range []string{"error", "warning"} {
+		for i := range findings {
+			if lead == nil && findings[i].Severity == severity {
+				lead = &findings[i]
+			}
+		}
+	}
+	if lead == nil {
+		return nil, nil
+	}
+	codes := []string{lead.Code}
+	var others []string
+	for _, finding := range findings {
+		if finding.Severity == "note" || slices.Contains(codes, finding.Code) {
+			continue
+		}
+		codes = append(codes, finding.Code)
+		others = append(others, finding.Code+": "+cite(finding))
+	}
+	return lead, others
+}
+
+// cite is where a finding rests and what it says there.
+func cite(f jobs.Finding) string {
+	text := f.Text
+	switch {
+	case f.File != "" && f.Line > 0:
+		text = fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
+	case f.File != "":
+		text = f.File + ": " + f.Text
+	}
+	return text
+}
+
+// next is never empty: whoever is refused must know what to do.
+func next(r Refusal, lead *jobs.Finding) string {
+	switch {
+	case lead != nil && lead.Next != "":
+		return lead.Next
+	case r.SubmissionID == "":
+		return "pulumi up"
+	default:
+		return "read driver.log beside the report, mend the cause, then `pulumi up` runs the next attempt"
+	}
+}
+
+func billing(r Refusal) string {
+	price := "an unknown price"
+	if r.HourlyUSD > 0 {
+		price = fmt.Sprintf("$%.2f", r.HourlyUSD)
+	}
+	if r.Rehearsed {
+		return "billing:  nothing in a rehearsal; on AWS now " + price + " per hour until `pulumi destroy`"
+	}
+	return "billing:  now " + price + " per hour until `pulumi destroy`"
+}
+
+func tail(text string, count int) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n\t"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-count):]
+}
+
+// fit cuts lines to the screen; the ending is always kept.
+func fit(lines, ending []string) []string {
+	if room := maxLines - len(ending); len(lines) > room {
+		left := len(lines) - room + 1
+		lines = append(lines[:room-1:room-1], fmt.Sprintf("... %d more lines in the report", left))
+	}
+	all := slices.Concat(lines, ending)
+	for i, line := range all {
+		all[i] = clip(printable(line))
+	}
+	return all
+}
+
+// ansi matches terminal control sequences.
+var ansi = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+
+func clip(line string) string {
+	runes := []rune(line)
+	// The report's path must stay usable, however long.
+	if len(runes) <= maxColumns || strings.HasPrefix(line, "report:") || strings.HasPrefix(line, "next:") {
+		return line
+	}
+	return string(runes[:maxColumns-3]) + "..."
+}
+
+// printable drops colours and control characters: log lines may hold terminal
+// commands.
+func printable(line string) string {
+	line = ansi.ReplaceAllString(line, "")
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, line)
+}
