@@ -1,0 +1,168 @@
+// Package imagepin turns an image's tag into its digest, once, and writes the
+// digest into a stack's settings. A digest is only ever what a registry answers:
+// none is guessed, cached or defaulted.
+package imagepin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+	"go.yaml.in/yaml/v3"
+)
+
+// The settings that Pin writes.
+const (
+	RepositoryKey = "ray-train-efa:imageRepository"
+	DigestKey     = "ray-train-efa:imageDigest"
+)
+
+// DefaultTag is AWS's floating tag of the image that the project is written for.
+const DefaultTag = "train-ml-cuda-v1.1"
+
+// Request says what to pin and where.
+type Request struct {
+	// Project is the folder with Pulumi.yaml.
+	Project string
+	// Stack names the settings file, Pulumi.<Stack>.yaml.
+	Stack string
+	// Repository is the image without tag; empty keeps the stack's, or else the
+	// project's default.
+	Repository string
+	// Tag is the tag to resolve.
+	Tag string
+}
+
+// Pinned is what Pin wrote.
+type Pinned struct {
+	Repository, Tag, Digest string
+	// File is the settings file.
+	File string
+	// Changed is false when the file already said so.
+	Changed bool
+}
+
+// Pin resolves the tag and writes the digest, and the repository when the request
+// names one, into the stack's settings. Comments and layout of the file stay.
+func Pin(ctx context.Context, request Request) (Pinned, error) {
+	file := filepath.Join(request.Project, "Pulumi."+request.Stack+".yaml")
+	settings, err := os.ReadFile(file)
+	if errors.Is(err, os.ErrNotExist) {
+		return Pinned{}, fmt.Errorf("reading the settings of stack %q: no file %q: name a stack with --stack, or create it with pulumi stack init %s",
+			request.Stack, file, request.Stack)
+	}
+	if err != nil {
+		return Pinned{}, fmt.Errorf("reading the settings of stack %q: %w", request.Stack, err)
+	}
+	repository, err := chooseRepository(request, settings)
+	if err != nil {
+		return Pinned{}, err
+	}
+	digest, err := resolve(ctx, repository, request.Tag)
+	if err != nil {
+		return Pinned{}, err
+	}
+	wanted := []setting{{DigestKey, digest}}
+	if request.Repository != "" {
+		wanted = append([]setting{{RepositoryKey, repository}}, wanted...)
+	}
+	edited, err := edit(settings, wanted)
+	if err != nil {
+		return Pinned{}, fmt.Errorf("editing %q: %w", file, err)
+	}
+	pinned := Pinned{Repository: repository, Tag: request.Tag, Digest: digest, File: file, Changed: string(edited) != string(settings)}
+	if !pinned.Changed {
+		return pinned, nil
+	}
+	return pinned, replaceFile(file, edited)
+}
+
+// chooseRepository takes the request's repository, the stack's, or the project's default.
+func chooseRepository(request Request, settings []byte) (string, error) {
+	if request.Repository != "" {
+		return request.Repository, nil
+	}
+	var stack struct {
+		Config map[string]yaml.Node `yaml:"config"`
+	}
+	if err := yaml.Unmarshal(settings, &stack); err != nil {
+		return "", fmt.Errorf("reading the settings of stack %q: %w", request.Stack, err)
+	}
+	if node, ok := stack.Config[RepositoryKey]; ok && node.Value != "" {
+		return node.Value, nil
+	}
+	path := filepath.Join(request.Project, "Pulumi.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("reading the project's default repository: %w: give --repository, or run in the folder with Pulumi.yaml", err)
+	}
+	var project struct {
+		Config struct {
+			ImageRepository struct {
+				Default string `yaml:"default"`
+			} `yaml:"imageRepository"`
+		} `yaml:"config"`
+	}
+	if err := yaml.Unmarshal(data, &project); err != nil {
+		return "", fmt.Errorf("reading the project's default repository in %q: %w", path, err)
+	}
+	if project.Config.ImageRepository.Default == "" {
+		return "", fmt.Errorf("reading the project's default repository: %q has none: give --repository", path)
+	}
+	return project.Config.ImageRepository.Default, nil
+}
+
+// resolve asks the registry what the tag is now.
+func resolve(ctx context.Context, repository, tag string) (string, error) {
+	if strings.HasPrefix(tag, "sha256:") || strings.Contains(repository, "@") {
+		return "", fmt.Errorf("resolving %q of %q: that is a digest already: set it with pulumi config set imageDigest", tag, repository)
+	}
+	parsed, err := name.NewRepository(repository)
+	if err != nil {
+		return "", fmt.Errorf("reading repository %q: %w: give a registry and a path without tag, such as public.ecr.aws/deep-learning-containers/ray",
+			repository, err)
+	}
+	ref, err := name.NewTag(parsed.Name()+":"+tag, name.StrictValidation)
+	if err != nil {
+		return "", fmt.Errorf("reading tag %q: %w", tag, err)
+	}
+	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err == nil {
+		return found.Digest.String(), nil
+	}
+	var refused *transport.Error
+	if errors.As(err, &refused) {
+		switch refused.StatusCode {
+		case http.StatusNotFound:
+			return "", fmt.Errorf("resolving tag %q: repository %q has no such tag, or does not exist: check --repository and --tag", tag, repository)
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return "", fmt.Errorf("resolving tag %q of %q: the registry refuses: log in with docker login %s first: %w",
+				tag, repository, parsed.RegistryStr(), err)
+		}
+	}
+	return "", fmt.Errorf("resolving tag %q of %q: %w", tag, repository, err)
+}
+
+// replaceFile writes the new settings in one step, with the old file's permissions.
+func replaceFile(file string, content []byte) error {
+	info, err := os.Stat(file)
+	if err != nil {
+		return fmt.Errorf("reading the permissions of %q: %w", file, err)
+	}
+	temporary := file + ".new"
+	if err := os.WriteFile(temporary, content, info.Mode().Perm()); err != nil {
+		return fmt.Errorf("writing %q: %w", temporary, err)
+	}
+	if err := os.Rename(temporary, file); err != nil {
+		return errors.Join(fmt.Errorf("replacing %q: %w", file, err), os.Remove(temporary))
+	}
+	return nil
+}
