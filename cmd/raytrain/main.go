@@ -37,6 +37,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newVerdictCommand())
+	root.AddCommand(newImageCommand())
 	return root
 }
 
