@@ -1,0 +1,59 @@
+package podinit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// launch starts a command in a session of its own and returns its process id.
+func launch(command Command, stdio [3]*os.File) (int, error) {
+	if len(command.Argv) == 0 {
+		return 0, errors.New("no command: neither the pod nor the image names one")
+	}
+	program, err := lookPath(command.Argv[0], command.Env)
+	if err != nil {
+		return 0, err
+	}
+	dir := command.Dir
+	if dir == "" {
+		dir = "/"
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, fmt.Errorf("making working directory: %w", err)
+	}
+	pid, err := syscall.ForkExec(program, command.Argv, &syscall.ProcAttr{
+		Dir:   dir,
+		Env:   command.Env,
+		Files: []uintptr{stdio[0].Fd(), stdio[1].Fd(), stdio[2].Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: command.Terminal},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("exec: %q: %w", command.Argv[0], err)
+	}
+	return pid, nil
+}
+
+// lookPath finds a program as a container runtime does: in the PATH that the
+// container will have, not in the init's.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	path := ""
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, folder := range filepath.SplitList(path) {
+		candidate := filepath.Join(folder, name)
+		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return candidate, nil
+		}
+	}
+	return "", fmt.Errorf("exec: %q: executable file not found in $PATH", name)
+}
