@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/awscli"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/nodeagent/podinit"
 )
 
 // exitError carries an exit status of the commands' contracts up to main; its
@@ -36,18 +40,23 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newVerdictCommand())
-	root.AddCommand(newImageCommand())
+	root.AddCommand(newVerdictCommand(), newImageCommand(), newRehearseCommand(), newDaemonCommand(), newProgramCommand())
 	return root
 }
 
 func main() {
+	// A rehearsal's containers start as copies of this program.
+	podinit.MaybeRun()
 	os.Exit(run())
 }
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A rehearsal puts this program on the PATH as `aws`.
+	if filepath.Base(os.Args[0]) == "aws" {
+		return awscli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
 	err := newRootCommand().ExecuteContext(ctx)
 	if err == nil {
 		return 0

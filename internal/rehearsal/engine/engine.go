@@ -103,14 +103,21 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return &Engine{stack: stack, out: cfg.Out}, nil
 }
 
-func environment(cfg Config) map[string]string {
-	env := map[string]string{
-		"PULUMI_BACKEND_URL":       BackendURL(cfg.Dir),
+// ShellEnvironment is what the Pulumi CLI needs to work on the stack in dir.
+func ShellEnvironment(dir string) map[string]string {
+	return map[string]string{
+		"PULUMI_BACKEND_URL":       BackendURL(dir),
 		"PULUMI_CONFIG_PASSPHRASE": Passphrase,
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
 		// A plugin that is not on PATH must be an error, never a download.
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+		"PULUMI_STACK":              StackName,
+		"RAYTRAIN_REHEARSAL_CONFIG": filepath.Join(ProjectDir(dir), "Pulumi."+StackName+".yaml"),
 	}
+}
+
+func environment(cfg Config) map[string]string {
+	env := ShellEnvironment(cfg.Dir)
 	for key, value := range cfg.Env {
 		env[key] = value
 	}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/daemon"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
+)
+
+// errNoDir is the cause when a step was not told which rehearsal it is for.
+var errNoDir = errors.New("--dir is missing: name the folder of the rehearsal, such as --dir /tmp/kept")
+
+// step runs one operation on a kept rehearsal.
+type step func(r *rehearsal.Rehearsal, ctx context.Context) (*engine.Update, error)
+
+func stepCommands(flags *rehearseFlags) []*cobra.Command {
+	commands := []*cobra.Command{
+		newStopCommand(flags), newEnvCommand(flags), newLoseClusterCommand(flags),
+	}
+	for _, s := range []struct {
+		use, short string
+		run        step
+		fresh      bool
+	}{
+		{"up", "Bring the stack of a kept rehearsal up", (*rehearsal.Rehearsal).Up, true},
+		{"preview", "Show what up would do in a kept rehearsal", (*rehearsal.Rehearsal).Preview, true},
+		{"refresh", "Compare the state of a kept rehearsal with its account", (*rehearsal.Rehearsal).Refresh, false},
+		{"destroy", "Take the stack of a kept rehearsal down and list what is left", (*rehearsal.Rehearsal).Destroy, false},
+	} {
+		commands = append(commands, &cobra.Command{
+			Use: s.use + " --dir DIR", Short: s.short, Args: cobra.NoArgs,
+			RunE: func(command *cobra.Command, _ []string) error { return flags.step(command, s.run, s.fresh) },
+		})
+	}
+	return commands
+}
+
+// step opens the rehearsal and runs one operation; fresh ones may make it.
+func (f *rehearseFlags) step(command *cobra.Command, run step, fresh bool) error {
+	if f.dir == "" {
+		return errNoDir
+	}
+	if _, err := f.workDir(); err != nil {
+		return err
+	}
+	if !fresh {
+		if err := rehearsal.CheckDir(f.dir); err != nil {
+			return err
+		}
+	}
+	options, err := f.options(command.OutOrStdout())
+	if err != nil {
+		return err
+	}
+	r, err := rehearsal.Open(command.Context(), options)
+	if err != nil {
+		return err
+	}
+	_, err = run(r, command.Context())
+	switch {
+	case errors.Is(err, rehearsal.ErrLeft):
+		return &exitError{code: rehearsal.ExitLeft, err: err}
+	case errors.Is(err, rehearsal.ErrRefused):
+		return &exitError{code: rehearsal.ExitRefused, err: err}
+	}
+	return err
+}
+
+// running finds the daemon of a kept rehearsal.
+func (f *rehearseFlags) running(command *cobra.Command) (*daemon.Client, error) {
+	if f.dir == "" {
+		return nil, errNoDir
+	}
+	if _, err := f.workDir(); err != nil {
+		return nil, err
+	}
+	if err := rehearsal.CheckDir(f.dir); err != nil {
+		return nil, err
+	}
+	client, ok, err := daemon.Connect(command.Context(), f.dir)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("finding the daemon of %q: it does not run: start it by `raytrain rehearse preview --dir %s`", f.dir, f.dir)
+	}
+	return client, nil
+}
+
+func newStopCommand(flags *rehearseFlags) *cobra.Command {
+	return &cobra.Command{
+		Use: "stop --dir DIR", Short: "End the processes of a kept rehearsal; its folder and state stay", Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			client, err := flags.running(command)
+			if err != nil {
+				return err
+			}
+			return client.Stop(command.Context())
+		},
+	}
+}
+
+func newLoseClusterCommand(flags *rehearseFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lose-cluster --dir DIR NAME",
+		Short: "Delete a cluster behind the stack's back, as if by hand",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(command *cobra.Command, args []string) error {
+			client, err := flags.running(command)
+			if err != nil {
+				return err
+			}
+			return client.LoseCluster(command.Context(), args[0])
+		},
+	}
+}
+
+func newEnvCommand(flags *rehearseFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "env --dir DIR",
+		Short: "Print shell exports with which pulumi and kubectl work on a kept rehearsal",
+		Long: `Print shell exports with which the real pulumi and kubectl work on a kept
+rehearsal. In the checkout:
+
+  eval "$(raytrain rehearse env --dir DIR)"
+  pulumi preview --stack rehearsal --config-file "$RAYTRAIN_REHEARSAL_CONFIG"
+  kubectl get pods -A`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error {
+			if _, err := flags.running(command); err != nil {
+				return err
+			}
+			root, err := flags.checkout()
+			if err != nil {
+				return err
+			}
+			variables, err := rehearsal.ShellEnvironment(flags.dir, root)
+			if err != nil {
+				return err
+			}
+			for _, name := range slices.Sorted(maps.Keys(variables)) {
+				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name, shellQuote(variables[name]))
+			}
+			return nil
+		},
+	}
+}
+
+// shellQuote makes text one word of a POSIX shell.
+func shellQuote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,94 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/charts"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/images"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+)
+
+// A hang is a hang after this long: a healthy rehearsed job ends in under
+// half of it on two cores.
+const (
+	jobDeadlineSeconds  = "120"
+	hangDeadlineSeconds = "60"
+)
+
+// settings are the stack's settings: all that may differ between a rehearsal
+// and AWS, and nothing else.
+func (r *Rehearsal) settings(ctx context.Context) (map[string]string, error) {
+	status, err := r.daemon.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fault := r.options.Fault
+	digest, ok := status.Digests[string(imageVariant(fault.Image))]
+	if !ok {
+		return nil, fmt.Errorf("choosing the image for fault %q: the registry has no build %q", fault.Name, imageVariant(fault.Image))
+	}
+	values := map[string]string{
+		"awsRegion":                 region,
+		"publicAccessCidrs":         `["127.0.0.0/8"]`,
+		"imageRepository":           status.Repository,
+		"imageDigest":               digest,
+		"charts.nvidia.repository":  status.ChartURLs[string(charts.NVIDIADevicePlugin)],
+		"charts.nvidia.version":     status.ChartVersions[string(charts.NVIDIADevicePlugin)],
+		"charts.efa.repository":     status.ChartURLs[efaChart(fault)],
+		"charts.efa.version":        status.ChartVersions[string(charts.EFADevicePlugin)],
+		"charts.kuberay.repository": status.ChartURLs[string(charts.KubeRayOperator)],
+		"charts.kuberay.version":    status.ChartVersions[string(charts.KubeRayOperator)],
+		"charts.timeoutSeconds":     "90",
+		"ray.headObjectStoreMiB":    "128",
+		"ray.workerObjectStoreMiB":  "128",
+		"job.model":                 "tiny",
+		"job.device":                "cpu",
+		"job.steps":                 "4",
+		"job.sequenceLength":        "32",
+		"job.startupSeconds":        "120",
+		"job.deadlineSeconds":       jobDeadlineSeconds,
+		"job.evidenceDir":           filepath.Join(r.options.Dir, "evidence"),
+	}
+	if fault.Pin == faults.Unpinned {
+		values["job.environment"] = `{"NCCL_NET":""}`
+	}
+	if fault.NoSelfEgress || fault.Image == faults.ImageNoPluginOnOne {
+		values["job.deadlineSeconds"] = hangDeadlineSeconds
+	}
+	if fault.NoEFAPlugin {
+		values["job.startupSeconds"] = "45"
+	}
+	maps.Copy(values, r.options.Settings)
+	spaced := make(map[string]string, len(values))
+	for key, value := range values {
+		spaced[settings.Namespace+":"+key] = value
+	}
+	return spaced, nil
+}
+
+func imageVariant(image faults.Image) images.Variant {
+	switch image {
+	case faults.ImageNoPlugin:
+		return images.WithoutPlugin
+	case faults.ImageNoPluginOnOne:
+		return images.OneRankWithoutPlugin
+	case faults.ImageCrash:
+		return images.Crashing
+	case faults.ImageWhole:
+	}
+	return images.Complete
+}
+
+func efaChart(fault faults.Fault) string {
+	if fault.NoEFAPlugin {
+		return charts.StaleEFARepository
+	}
+	return string(charts.EFADevicePlugin)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

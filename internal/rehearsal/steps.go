@@ -1,0 +1,191 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
+)
+
+// ErrRefused is the cause when the engine refused an update.
+var ErrRefused = errors.New("the update was refused")
+
+// ErrLeft is the cause when destroy left something that bills or blocks a name.
+var ErrLeft = errors.New("the account is not empty")
+
+// Preview shows what up would do.
+func (r *Rehearsal) Preview(ctx context.Context) (*engine.Update, error) {
+	r.heading("preview")
+	return r.ended(r.engine.Preview(ctx))
+}
+
+// Up brings the stack up and shows the verdict.
+func (r *Rehearsal) Up(ctx context.Context) (*engine.Update, error) {
+	r.heading("up")
+	update, err := r.ended(r.engine.Up(ctx))
+	if stateErr := r.showVerdict(ctx); stateErr != nil {
+		return update, errors.Join(err, stateErr)
+	}
+	return update, errors.Join(err, r.writeKubeconfig(ctx))
+}
+
+// Refresh compares the stack's state with what exists.
+func (r *Rehearsal) Refresh(ctx context.Context) (*engine.Update, error) {
+	r.heading("refresh")
+	return r.ended(r.engine.Refresh(ctx))
+}
+
+// Destroy takes the stack down and lists what is left in the account.
+func (r *Rehearsal) Destroy(ctx context.Context) (*engine.Update, error) {
+	r.heading("destroy")
+	update, err := r.ended(r.engine.Destroy(ctx))
+	inventory, listErr := r.daemon.Inventory(ctx)
+	if listErr != nil {
+		return update, errors.Join(err, fmt.Errorf("listing what is left in the account: %w", listErr))
+	}
+	left := remains(inventory)
+	if len(left) == 0 {
+		r.say("rehearsed account: empty, nothing bills")
+		for _, item := range inventory.Items {
+			r.say("  kept: %s %s, neither billing nor blocking a name (%s)", item.Type, item.ID, item.Note)
+		}
+		return update, err
+	}
+	r.say("rehearsed account: NOT empty:")
+	for _, line := range left {
+		r.say("  %s", line)
+	}
+	return update, errors.Join(err, ErrLeft)
+}
+
+// ended turns the engine's error into ErrRefused and prints a summary.
+func (r *Rehearsal) ended(update *engine.Update, err error) (*engine.Update, error) {
+	if update == nil {
+		return nil, err
+	}
+	for _, line := range update.Info() {
+		r.say("%s", line)
+	}
+	if err != nil {
+		for _, message := range update.Errors() {
+			r.say("error: %s", message)
+		}
+		if len(update.Errors()) == 0 {
+			r.say("error: %s", err)
+		}
+		return update, fmt.Errorf("%w in %s", ErrRefused, update.Title)
+	}
+	r.say("%s in %.1fs", changes(update), update.Seconds())
+	return update, nil
+}
+
+// changes says what an update did, such as "+ 61 created".
+func changes(update *engine.Update) string {
+	counts := update.Changes()
+	var parts []string
+	for _, kind := range []struct {
+		op   apitype.OpType
+		text string
+	}{
+		{apitype.OpCreate, "+ %d to create or created"}, {apitype.OpUpdate, "~ %d updated"},
+		{apitype.OpReplace, "± %d replaced"}, {apitype.OpDelete, "- %d deleted"},
+	} {
+		if count := counts[kind.op]; count > 0 {
+			parts = append(parts, fmt.Sprintf(kind.text, count))
+		}
+	}
+	if len(parts) == 0 {
+		return update.Title + ": no changes"
+	}
+	return update.Title + ": " + strings.Join(parts, ", ")
+}
+
+// showVerdict prints the verdict with its per-rank table and findings.
+func (r *Rehearsal) showVerdict(ctx context.Context) error {
+	state, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	r.say("verdict (rehearsed): %s", state.verdict())
+	if state.gate == nil {
+		return nil
+	}
+	if len(state.gate.Ranks) > 0 {
+		r.say("  %-4s  %-34s  %-13s  %-8s  %s", "rank", "host", "network", "provider", "channels")
+	}
+	for _, rank := range state.gate.Ranks {
+		r.say("  %-4d  %-34s  %-13s  %-8s  %s", rank.Rank, rank.Host, orNone(rank.Network), orNone(rank.Provider), transports(rank.Channels))
+	}
+	if steps := state.gate.StepsPerSecond; steps != nil {
+		r.say("  %.4f steps/s (rehearsed, CPU: says nothing about EFA's speed)", *steps)
+	}
+	if state.gate.ReportPath != "" {
+		r.say("  report: %s", state.gate.ReportPath)
+	}
+	return nil
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func (r *Rehearsal) state(ctx context.Context) (stackState, error) {
+	exported, err := r.engine.Export(ctx)
+	if err != nil {
+		return stackState{}, err
+	}
+	return readState(exported)
+}
+
+// writeKubeconfig stores the exported kubeconfig where `rehearse env` points
+// kubectl. It holds no credentials: its exec entry calls the `aws` stand-in.
+func (r *Rehearsal) writeKubeconfig(ctx context.Context) error {
+	kubeconfig, err := r.engine.SecretOutput(ctx, "kubeconfig")
+	if err != nil || kubeconfig == "" {
+		return err
+	}
+	name := filepath.Join(r.options.Dir, "kubeconfig")
+	if err := os.WriteFile(name, []byte(kubeconfig), 0o600); err != nil {
+		return fmt.Errorf("writing the kubeconfig: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the daemon; the folder stays.
+func (r *Rehearsal) Stop(ctx context.Context) error { return r.daemon.Stop(ctx) }
+
+// phaseOf says where an update was refused, by the resource that failed.
+func phaseOf(update *engine.Update, verdict string) faults.Phase {
+	if update == nil || update.Err == nil {
+		return ""
+	}
+	failed, ok := update.Failed()
+	switch {
+	case update.Title == "preview" || !ok:
+		return faults.PhasePreview
+	case failed.Type != trainingJobType:
+		return faults.PhaseNodes
+	case verdict == "none":
+		return faults.PhasePreflight
+	default:
+		return faults.PhaseGate
+	}
+}
+
+func (r *Rehearsal) heading(step string) { r.say("\n== rehearsal: %s", step) }
+
+func (r *Rehearsal) say(format string, args ...any) {
+	if r.options.Out != nil {
+		fmt.Fprintf(r.options.Out, format+"\n", args...)
+	}
+}
