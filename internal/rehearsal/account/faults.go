@@ -25,9 +25,3 @@ type TypeInZone struct {
 	Type string `json:"type"`
 	Zone string `json:"az"`
 }
-
-// Faults returns the faults in force.
-func (a *Account) Faults() Faults { return Faults{} }
-
-// SetFaults replaces the faults in force.
-func (a *Account) SetFaults(f Faults) error { return nil }

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
 )
 
 // EnvDir names the environment variable that holds the rehearsal's folder.
@@ -18,24 +20,6 @@ const EnvDir = "RAYTRAIN_REHEARSAL_DIR"
 // EndpointFile is the file in the rehearsal's folder that says where the daemon's
 // APIs listen. Its key "aws" is the account's URL; other keys are not ours.
 const EndpointFile = "endpoint.json"
-
-// Error is an error that AWS would have returned.
-type Error struct {
-	// Code is AWS's error code, such as DependencyViolation.
-	Code string `json:"code"`
-	// Message is the whole sentence.
-	Message string `json:"message"`
-	// StatusCode is the HTTP status that AWS uses for the code.
-	StatusCode int `json:"statusCode"`
-	// Operation is the AWS API that failed, "EC2: DeleteVpc".
-	Operation string `json:"operation"`
-}
-
-// Error formats the error as the AWS SDK does.
-func (e *Error) Error() string {
-	return fmt.Sprintf("operation error %s, https response error StatusCode: %d, api error %s: %s",
-		e.Operation, e.StatusCode, e.Code, e.Message)
-}
 
 // Client calls one account.
 type Client struct {
@@ -74,7 +58,7 @@ func FromDir(dir string) (*Client, error) {
 	return New(endpoint.AWS), nil
 }
 
-// call sends in as JSON and decodes the answer into out; a non-2xx answer becomes *Error.
+// call sends in as JSON and decodes the answer into out; a non-2xx answer becomes *api.Error.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -95,7 +79,7 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("reading the answer of %s: %w", path, err)
 	}
 	if response.StatusCode/100 != 2 {
-		awsError := &Error{}
+		awsError := &api.Error{}
 		if err := json.Unmarshal(answer, awsError); err != nil || awsError.Code == "" {
 			return fmt.Errorf("calling %s: status %d: %s", path, response.StatusCode, answer)
 		}
@@ -105,4 +89,45 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 		return fmt.Errorf("decoding the answer of %s: %w", path, err)
 	}
 	return nil
+}
+
+// Create creates a resource.
+func (c *Client) Create(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+	return c.resource(ctx, api.PathCreate, request)
+}
+
+// Read returns a resource; its id is empty when it is gone.
+func (c *Client) Read(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+	return c.resource(ctx, api.PathRead, request)
+}
+
+// Update changes a resource in place.
+func (c *Client) Update(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+	return c.resource(ctx, api.PathUpdate, request)
+}
+
+// Delete deletes a resource; one that is gone already is no error.
+func (c *Client) Delete(ctx context.Context, request api.ResourceRequest) error {
+	_, err := c.resource(ctx, api.PathDelete, request)
+	return err
+}
+
+// Invoke calls one of the provider's functions.
+func (c *Client) Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error) {
+	var answer api.InvokeAnswer
+	err := c.call(ctx, http.MethodPost, api.PathInvoke, request, &answer)
+	return answer.Return, err
+}
+
+// Token returns a bearer token for a cluster.
+func (c *Client) Token(ctx context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
+	var answer api.TokenAnswer
+	err := c.call(ctx, http.MethodPost, api.PathToken, request, &answer)
+	return answer, err
+}
+
+func (c *Client) resource(ctx context.Context, path string, request api.ResourceRequest) (api.ResourceAnswer, error) {
+	var answer api.ResourceAnswer
+	err := c.call(ctx, http.MethodPost, path, request, &answer)
+	return answer, err
 }
