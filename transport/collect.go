@@ -1,10 +1,207 @@
 package transport
 
-import "io"
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
 
 // Collect turns command-line paths into sources: files, folders (walked, in
 // name order), "-" for stdin, .gz and .zst files, and tar archives, plain or
-// compressed. The first path that cannot be read is an error.
+// compressed. Archives and compressed files are known by their first bytes, not
+// by their names. The first path that cannot be read is an error, because
+// evidence that is not read is incomplete.
 func Collect(paths []string, stdin io.Reader) ([]Source, error) {
-	return nil, nil
+	c := collector{seen: map[string]bool{}}
+	for _, path := range paths {
+		if err := c.path(path, stdin); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.out) == 0 {
+		return nil, fmt.Errorf("collecting logs from %q: no file in it", strings.Join(paths, " "))
+	}
+	return c.out, nil
+}
+
+// collector gathers sources; a file that is named twice is taken once.
+type collector struct {
+	out   []Source
+	seen  map[string]bool
+	stdin bool
+}
+
+func (c *collector) path(path string, stdin io.Reader) error {
+	if path == "-" {
+		return c.standardInput(stdin)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("collecting logs: %w", err)
+	}
+	if !info.IsDir() {
+		return c.file(path)
+	}
+	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("collecting logs: %w", err)
+		}
+		if d.IsDir() {
+			return nil
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			// Ray's session_latest and kubelet's log folders are links to files
+			// elsewhere; a link to a folder is not followed, it may be a cycle.
+			target, err := os.Stat(p)
+			if err != nil {
+				return fmt.Errorf("collecting logs: %w", err)
+			}
+			if !target.Mode().IsRegular() {
+				return nil
+			}
+		} else if !d.Type().IsRegular() {
+			return nil
+		}
+		return c.file(p)
+	})
+}
+
+func (c *collector) standardInput(stdin io.Reader) error {
+	if c.stdin {
+		return errors.New("collecting logs: - (stdin) is given twice")
+	}
+	c.stdin = true
+	if stdin == nil {
+		return errors.New("collecting logs: no stdin to read")
+	}
+	return c.reader("-", "", func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil })
+}
+
+// file adds one file on disk.
+func (c *collector) file(path string) error {
+	key := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		key = real
+	}
+	if abs, err := filepath.Abs(key); err == nil {
+		key = abs
+	}
+	if c.seen[key] {
+		return nil
+	}
+	c.seen[key] = true
+	open := func() (io.ReadCloser, error) { return os.Open(path) }
+	head, err := peekFile(path)
+	if err != nil {
+		return fmt.Errorf("collecting logs: %w", err)
+	}
+	if formatOf(head) == formatPlain {
+		c.out = append(c.out, Source{Name: path, Path: path, Open: open})
+		return nil
+	}
+	return c.reader(path, path, open)
+}
+
+// reader adds a stream that may be compressed or an archive.
+func (c *collector) reader(name, path string, open func() (io.ReadCloser, error)) error {
+	r, err := open()
+	if err != nil {
+		return fmt.Errorf("collecting logs: %w", err)
+	}
+	plain, format, err := expand(r)
+	if err != nil {
+		return errors.Join(fmt.Errorf("collecting logs from %q: %w", name, err), r.Close())
+	}
+	if format == formatTar {
+		members, err := members(name, plain)
+		c.out = append(c.out, members...)
+		return errors.Join(err, plain.Close())
+	}
+	if path == "" { // stdin can be read once only, so go on with what is open
+		c.out = append(c.out, Source{Name: name, Open: once(plain)})
+		return nil
+	}
+	if err := plain.Close(); err != nil {
+		return fmt.Errorf("collecting logs from %q: %w", name, err)
+	}
+	c.out = append(c.out, Source{Name: name, Open: func() (io.ReadCloser, error) {
+		r, err := open()
+		if err != nil {
+			return nil, err
+		}
+		plain, _, err := expand(r)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		return plain, nil
+	}})
+	return nil
+}
+
+// once opens a stream that cannot be opened again.
+func once(r io.ReadCloser) func() (io.ReadCloser, error) {
+	used := false
+	return func() (io.ReadCloser, error) {
+		if used {
+			return nil, errors.New("the stream was read already")
+		}
+		used = true
+		return r, nil
+	}
+}
+
+// headLen is how many bytes tell a format: tar's magic stands at 257.
+const headLen = 512
+
+func peekFile(path string) (head []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	head = make([]byte, headLen)
+	n, err := io.ReadFull(f, head)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return head[:n], err
+}
+
+// format is how a stream's bytes are packed.
+type format uint8
+
+const (
+	formatPlain format = iota
+	formatGzip
+	formatZstd
+	formatTar
+)
+
+func formatOf(head []byte) format {
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return formatGzip
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return formatZstd
+	case len(head) > 262 && string(head[257:262]) == "ustar":
+		return formatTar
+	default:
+		return formatPlain
+	}
+}
+
+// peek looks at a stream's first bytes without consuming them.
+func peek(r io.Reader) (*bufio.Reader, format, error) {
+	b := bufio.NewReaderSize(r, 64<<10)
+	head, err := b.Peek(headLen)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, formatPlain, err
+	}
+	return b, formatOf(head), nil
 }

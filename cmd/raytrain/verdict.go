@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+// verdictFormat is an output form of `raytrain verdict`.
+type verdictFormat struct {
+	name  string
+	write func(io.Writer, transport.Report) error
+}
+
+// verdictFormats lists the forms; the help text is made of the same list.
+func verdictFormats() []verdictFormat {
+	return []verdictFormat{
+		{"text", transport.WriteText},
+		{"json", transport.WriteJSON},
+	}
+}
+
+func formatNames() string {
+	var names []string
+	for _, f := range verdictFormats() {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, "|")
+}
+
+// newVerdictCommand builds `raytrain verdict`: the judge over log files, with
+// the verdict as exit status.
+func newVerdictCommand() *cobra.Command {
+	var (
+		opts   transport.Options
+		format string
+	)
+	cmd := &cobra.Command{
+		Use:   "verdict [flags] PATH...",
+		Short: "Say whether the inter-node traffic in NCCL logs rode EFA",
+		Long: `Read the NCCL logs of a run, however they were collected, and say whether every
+rank's inter-node traffic rode EFA, with the lines that prove it.
+
+A PATH is a file, a folder (all files below it), or - for standard input. Files
+may be compressed (.gz, .zst) or tar archives. One file that cannot be read is
+an error: the evidence would be incomplete.
+
+Exit status: 0 efa, 1 usage or I/O error, 2 not-efa, 3 mixed, 4 inconclusive.
+
+The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
+(NCCL_DEBUG_FILE=/tmp/nccl.%h.%p) is best.`,
+		Example: `  raytrain verdict /tmp/nccl.*.log
+  raytrain verdict --world-size 8 --nodes 2 logs/
+  kubectl logs -l ray.io/group=gpu --tail=-1 --prefix | raytrain verdict -
+  raytrain verdict --format json evidence.tar.gz | jq .findings
+  raytrain verdict --completed --format json logs/ > report.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runVerdict(cmd, args, opts, format)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&format, "format", "text", "output form: "+formatNames())
+	flags.IntVar(&opts.WorldSize, "world-size", 0, "number of ranks that the run must have")
+	flags.IntVar(&opts.Nodes, "nodes", 0, "number of nodes that the run must span")
+	flags.StringVar(&opts.Provider, "provider", "efa", "libfabric provider that the gate wants")
+	flags.BoolVar(&opts.Completed, "completed", false, "the job is known to have ended well, which proves point-to-point channels")
+	return cmd
+}
+
+func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, format string) error {
+	formats := verdictFormats()
+	i := slices.IndexFunc(formats, func(f verdictFormat) bool { return f.name == format })
+	if i < 0 {
+		return fmt.Errorf("flag --format %q: want one of %s", format, formatNames())
+	}
+	if opts.WorldSize < 0 {
+		return fmt.Errorf("flag --world-size %d: want a number of ranks, such as 8", opts.WorldSize)
+	}
+	if opts.Nodes < 0 {
+		return fmt.Errorf("flag --nodes %d: want a number of nodes, such as 2", opts.Nodes)
+	}
+	sources, err := transport.Collect(paths, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	report, err := transport.Judge(cmd.Context(), sources, opts)
+	if err != nil {
+		return err
+	}
+	if err := formats[i].write(cmd.OutOrStdout(), report); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if code := report.Verdict.ExitCode(); code != 0 {
+		return &exitError{code: code}
+	}
+	return nil
+}

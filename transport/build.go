@@ -1,0 +1,242 @@
+package transport
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// conclude judges everything and writes the report.
+func conclude(files []*logFile, opts Options) Report {
+	ev := unify(files)
+	found := newFindings()
+	verdict := EFA
+	runs := ev.judged()
+	for _, r := range runs {
+		j := &runJudge{opts: opts, ev: ev, run: r, found: found}
+		verdict = worse(verdict, j.judge())
+	}
+	if len(runs) > 1 {
+		found.add(SeveralRuns, -1, runs[1].comms[0].claims[0].first(), "")
+	}
+	if failedAlone(ev, found, len(runs)) || len(runs) == 0 {
+		verdict = worse(verdict, Inconclusive)
+	}
+	diagnose(ev, verdict, found)
+	r := Report{Verdict: verdict}
+	fill(&r, ev, found, verdict)
+	r.Findings = found.list(verdict)
+	return r
+}
+
+// judged lists the runs that count: those that span nodes or, when none does,
+// everything as one, so that its emptiness is explained.
+func (ev *evidence) judged() []*run {
+	all := ev.runs()
+	var wide []*run
+	for _, r := range all {
+		if slices.ContainsFunc(r.comms, (*comm).spans) {
+			wide = append(wide, r)
+		}
+	}
+	if len(wide) > 0 {
+		return wide
+	}
+	return []*run{{comms: ev.comms}}
+}
+
+// worse orders verdicts over several runs: proof that EFA was not used outweighs
+// a mixture, which outweighs doubt.
+func worse(a, b Verdict) Verdict {
+	rank := func(v Verdict) int { return slices.Index([]Verdict{EFA, Inconclusive, Mixed, NotEFA}, v) }
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
+}
+
+// failedAlone finds processes that gave up before they joined anything: an
+// attempt of their own, which proves nothing.
+func failedAlone(ev *evidence, found *findings, runs int) bool {
+	attached := map[*process]bool{}
+	for _, parts := range ev.aux {
+		for _, p := range parts {
+			attached[p] = true
+		}
+	}
+	failed := false
+	for _, f := range ev.files {
+		for _, p := range f.procs {
+			if len(p.members) > 0 || attached[p] || !p.codes.has(PinnedNetworkAbsent) && !p.codes.has(SocketInterfaceWrong) {
+				continue
+			}
+			failed = true
+			if runs > 0 {
+				found.add(AttemptFailed, -1, p.first, "")
+			}
+		}
+	}
+	return failed
+}
+
+// fill writes the tables of the report.
+func fill(r *Report, ev *evidence, found *findings, v Verdict) {
+	r.Communicators, r.Ranks = []Communicator{}, []Rank{}
+	for _, c := range ev.comms {
+		r.Communicators = append(r.Communicators, c.row(ev))
+	}
+	w := widest(ev.comms)
+	if w == nil {
+		return
+	}
+	if w.size > 0 {
+		size := int(w.size)
+		r.WorldSize = &size
+	}
+	seen := len(w.claims)
+	r.RanksSeen = &seen
+	if n := w.nodeCount(); n > 0 {
+		r.Nodes = &n
+	}
+	for _, cl := range w.claims {
+		r.Ranks = append(r.Ranks, cl.row(ev))
+	}
+	prove(w, ev, found, v)
+}
+
+// prove lists one line of each kind that the verdict rests on.
+func prove(w *comm, ev *evidence, found *findings, v Verdict) {
+	for _, cl := range w.claims {
+		for _, m := range cl.members {
+			if p := m.proc; p.chosen.text != "" && !found.has(ProofProvider) {
+				found.add(ProofProvider, cl.rank, p.chosen, "")
+			}
+			if m.netRef.text != "" && !found.has(ProofNetwork) {
+				found.add(ProofNetwork, cl.rank, m.netRef, "")
+			}
+			if m.joinRef.text != "" && !found.has(ProofConnected) {
+				found.add(ProofConnected, cl.rank, m.joinRef, "")
+			}
+			for i := range m.tallies {
+				t := &m.tallies[i]
+				other := !efaNetwork(networkOf(t.label))
+				if t.medium == mediumNet && t.first.text != "" && !found.has(ProofChannel) && (other || v != NotEFA || t.provider != efaProvider) {
+					found.add(ProofChannel, cl.rank, t.first, "")
+				}
+			}
+		}
+	}
+}
+
+// row renders a communicator.
+func (c *comm) row(ev *evidence) Communicator {
+	out := Communicator{ID: clean(c.key), RanksSeen: len(c.claims), Channels: map[string]int{}}
+	if c.size > 0 {
+		size := int(c.size)
+		out.Size = &size
+	}
+	if c.nodes > 0 {
+		nodes := int(c.nodes)
+		out.Nodes = &nodes
+	}
+	nets, providers := map[string]bool{}, map[string]bool{}
+	joined := 0
+	for _, cl := range c.claims {
+		for name := range cl.networks(ev.aux) {
+			nets[name] = true
+		}
+		for _, p := range cl.providers(ev) {
+			providers[p] = true
+		}
+		cl.tallyInto(out.Channels)
+		if cl.joined() {
+			joined++
+		}
+	}
+	out.Network, out.Provider = joinKeys(nets), joinKeys(providers)
+	out.Connected = len(c.claims) > 0 && joined == len(c.claims)
+	return out
+}
+
+// row renders a rank.
+func (c *claim) row(ev *evidence) Rank {
+	p := c.members[0].proc
+	out := Rank{
+		Rank: int(c.rank), Host: clean(p.host), PID: int(p.pid), File: p.file.name,
+		Channels: map[string]int{},
+	}
+	nets, providers := map[string]bool{}, map[string]bool{}
+	for name := range c.networks(ev.aux) {
+		nets[name] = true
+	}
+	for _, name := range c.providers(ev) {
+		providers[name] = true
+	}
+	out.Network, out.Provider = joinKeys(nets), joinKeys(providers)
+	c.tallyInto(out.Channels)
+	return out
+}
+
+// providers lists what the rank's process, in all its views, ended up with.
+func (c *claim) providers(ev *evidence) []string {
+	var out []string
+	for _, m := range c.members {
+		for _, p := range append([]*process{m.proc}, ev.aux[m.proc]...) {
+			if name, failed := p.provided(); name != "" && !failed {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+func (c *claim) tallyInto(counts map[string]int) {
+	for _, m := range c.members {
+		for i := range m.tallies {
+			counts[clean(m.tallies[i].label)] += m.tallies[i].count
+		}
+	}
+}
+
+// joined reports whether the rank printed that it was connected, or, in
+// versions that print no such line, finished its initialisation after its
+// channels.
+func (c *claim) joined() bool {
+	for _, m := range c.members {
+		if m.joined > 0 {
+			return m.proc.dangling() == nil
+		}
+		for i := range m.tallies {
+			if m.tallies[i].old && m.complete > m.tallies[i].last {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func joinKeys(set map[string]bool) string {
+	return clean(strings.Join(slices.Sorted(maps.Keys(set)), ", "))
+}
+
+func sortedKeys(m map[string]ref) []string { return slices.Sorted(maps.Keys(m)) }
+
+// anyRef is the first of the refs by file and line.
+func anyRef(m map[string]ref) ref {
+	refs := slices.Collect(maps.Values(m))
+	return slices.MinFunc(refs, func(a, b ref) int {
+		return cmp.Or(cmp.Compare(a.file.index, b.file.index), cmp.Compare(a.line, b.line))
+	})
+}
+
+// ranksOn counts the communicator's ranks on one host.
+func (c *comm) ranksOn(host string) int {
+	n := 0
+	for _, cl := range c.claims {
+		if cl.host == host {
+			n++
+		}
+	}
+	return n
+}
