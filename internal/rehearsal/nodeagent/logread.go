@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -193,19 +194,10 @@ func seekTail(file *os.File, n int64) error {
 // or 2 KiB, the kubelet's limits.
 func lastLines(path string) string {
 	const maxLines, maxBytes = 80, 2048
-	var out tailBuffer
+	var out strings.Builder
 	if err := readLog(context.Background(), path, nil, logOptions{tail: maxLines}, &out); err != nil {
 		return ""
 	}
-	if text := string(out); len(text) > maxBytes {
-		return text[len(text)-maxBytes:]
-	}
-	return string(out)
-}
-
-type tailBuffer []byte
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	*b = append(*b, p...)
-	return len(p), nil
+	text := out.String()
+	return text[max(0, len(text)-maxBytes):]
 }

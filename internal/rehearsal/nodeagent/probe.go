@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,10 +134,10 @@ func (p *prober) once(ctx context.Context, probe *corev1.Probe) error {
 }
 
 func (p *prober) exec(ctx context.Context, command []string, limit time.Duration) error {
-	var output tailBuffer
+	output := &probeOutput{}
 	code, err := p.process.exec(ctx, execOptions{
 		command: podinit.Command{Argv: command, Env: p.env, Dir: p.container.WorkingDir},
-		stdout:  &output, stderr: &output,
+		stdout:  output, stderr: output,
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -144,9 +145,30 @@ func (p *prober) exec(ctx context.Context, command []string, limit time.Duration
 	case err != nil:
 		return err
 	case code != 0:
-		return fmt.Errorf("command %q ended with status %d: %s", command, code, output)
+		return fmt.Errorf("command %q ended with status %d: %s", command, code, output.text())
 	}
 	return nil
+}
+
+// probeOutput keeps the beginning of what a probe's command says, on either of
+// its outputs.
+type probeOutput struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+func (o *probeOutput) Write(p []byte) (int, error) {
+	const longest = 10 << 10 // the kubelet's limit
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.kept = append(o.kept, p[:min(len(p), longest-len(o.kept))]...)
+	return len(p), nil
+}
+
+func (o *probeOutput) text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.kept)
 }
 
 func (p *prober) get(ctx context.Context, action *corev1.HTTPGetAction) error {

@@ -14,12 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/images/program"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/nodeagent/podinit"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/podnet"
 )
 
+// TestMain lets the test binary play two more parts: the init of containers,
+// and the programs of the device plugins' images.
 func TestMain(m *testing.M) {
 	podinit.MaybeRun()
+	if len(os.Args) > 1 && os.Args[1] == "rehearsal-program" {
+		os.Exit(program.Run(os.Args[2:]))
+	}
 	os.Exit(m.Run())
 }
 
