@@ -164,7 +164,7 @@ func TestStopAndWait(t *testing.T) {
 		_, err := client.Submit(t.Context(), submission("train-1"))
 		require.NoError(t, err)
 		job, err := client.StopAndWait(t.Context(), "train-1", 3*time.Second)
-		require.ErrorContains(t, err, "still PENDING")
+		require.ErrorIs(t, err, rayapi.ErrStillActive)
 		assert.Equal(t, rayapi.Pending, job.Status)
 	})
 }

@@ -24,6 +24,8 @@ var (
 	// ErrHeadRestarted: the session is another one; jobs and logs of the
 	// session that was recorded are gone.
 	ErrHeadRestarted = errors.New("the Ray head restarted")
+	// ErrStillActive: a job did not stop in time, as a PENDING one never does.
+	ErrStillActive = errors.New("still active")
 	// ErrInvalidID: a submission id that Ray might mishandle.
 	ErrInvalidID = errors.New("invalid submission id")
 )

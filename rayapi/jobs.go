@@ -170,7 +170,7 @@ func (c *Client) StopAndWait(ctx context.Context, id string, patience time.Durat
 			return job, err
 		}
 		if waited >= patience {
-			return job, fmt.Errorf("stopping Ray job %q: still %s after %s", id, job.Status, patience)
+			return job, fmt.Errorf("stopping Ray job %q: %w: %s after %s", id, ErrStillActive, job.Status, patience)
 		}
 		if err := c.RequestStop(ctx, id); err != nil {
 			return job, err

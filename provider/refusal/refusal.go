@@ -28,6 +28,8 @@ type Refusal struct {
 	SubmissionID string
 	JobStatus    string
 	ExitCode     *int
+	// Interrupted is true when the job was not judged, whether it runs or not.
+	Interrupted bool
 	// RanksSeen and WorldSize are how many ranks are in evidence, and should be.
 	RanksSeen, WorldSize int
 	// TimedOut is true when the job was stopped at its deadline.
@@ -44,7 +46,7 @@ type Refusal struct {
 // Render writes the message, without a final line end.
 func Render(r Refusal) string {
 	lines := []string{headline(r)}
-	if r.SubmissionID != "" {
+	if r.SubmissionID != "" && !r.Interrupted {
 		lines = append(lines, jobLine(r))
 	}
 	lead, others := choose(r.Findings)
@@ -76,6 +78,8 @@ func headline(r Refusal) string {
 		prefix = "[rehearsed] "
 	}
 	switch {
+	case r.Interrupted:
+		return prefix + "interrupted before there was a verdict"
 	case r.SubmissionID == "":
 		return prefix + "refused before the job: verdict " + r.Verdict
 	case r.Verdict == "efa":

@@ -60,12 +60,21 @@ func hang() refusal.Refusal {
 	return r
 }
 
+func interrupted() refusal.Refusal {
+	r := preflight()
+	r.Interrupted, r.SubmissionID = true, "train-0a1b2c3d-a1"
+	r.Findings = []jobs.Finding{{
+		Code: "interrupted", Severity: "error", Text: "context canceled", Cause: "the update was cancelled", Next: "pulumi up",
+	}}
+	return r
+}
+
 func TestRender(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name string
 		in   refusal.Refusal
-	}{{"not-efa", notEFA()}, {"crash", crash()}, {"preflight", preflight()}, {"hang", hang()}}
+	}{{"not-efa", notEFA()}, {"crash", crash()}, {"preflight", preflight()}, {"hang", hang()}, {"interrupted", interrupted()}}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,49 @@
+package counters_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/provider/counters"
+)
+
+func pods(values map[string]string) counters.Exec {
+	return func(_ context.Context, pod string, _ []string) (string, error) {
+		text, ok := values[pod]
+		if !ok {
+			return "", errors.New("no such pod")
+		}
+		return text, nil
+	}
+}
+
+func TestReadAndMoved(t *testing.T) {
+	t.Parallel()
+	before := counters.Read(t.Context(), pods(map[string]string{
+		"a": "efa0/ports/1 tx_bytes 10\nefa0/ports/1 rx_bytes 20\n",
+		"b": "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\nefa0/ports/1 rdma_write_bytes 5\n",
+	}), []string{"a", "b"})
+	after := counters.Read(t.Context(), pods(map[string]string{
+		"a": "efa0/ports/1 tx_bytes 110\nefa0/ports/1 rx_bytes 220\n",
+		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\n",
+	}), []string{"a", "b"})
+	assert.Equal(t, &jobs.Counters{TxBytes: 104, RxBytes: 202, Devices: 2}, counters.Moved(before, after))
+	assert.Nil(t, counters.Moved(nil, after))
+	assert.Nil(t, counters.Moved(before, nil))
+	assert.Nil(t, counters.Moved(after, before), "a counter that went back")
+}
+
+func TestUnreadableIsNotZero(t *testing.T) {
+	t.Parallel()
+	good := "efa0/ports/1 tx_bytes 10\n"
+	assert.Nil(t, counters.Read(t.Context(), pods(map[string]string{"a": good, "b": ""}), []string{"a", "b"}), "one pod shows none")
+	assert.Nil(t, counters.Read(t.Context(), pods(map[string]string{"a": good}), []string{"a", "b"}), "one pod fails")
+	assert.Nil(t, counters.Read(t.Context(), pods(nil), nil))
+	_, err := counters.Parse("efa0/ports/1 tx_bytes many\n")
+	require.Error(t, err)
+}

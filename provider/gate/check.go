@@ -1,0 +1,138 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi-go-provider/infer"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
+	"github.com/ray-train-efa/ray-train-efa/provider/kube"
+)
+
+// Check reports every bad input at once. An unknown one, as in a first preview,
+// is neither rejected nor counted.
+func (TrainingJob) Check(ctx context.Context, req infer.CheckRequest) (infer.CheckResponse[Inputs], error) {
+	in, failures, err := infer.DefaultCheck[Inputs](ctx, req.NewInputs)
+	if err != nil || len(failures) > 0 {
+		return infer.CheckResponse[Inputs]{Inputs: in, Failures: failures}, err
+	}
+	if err := attempt.ValidateName(req.Name); err != nil {
+		failures = append(failures, p.CheckFailure{Property: "", Reason: err.Error()})
+	}
+	for _, rule := range rules {
+		value := req.NewInputs.Get(rule.property)
+		if value.HasComputed() {
+			continue
+		}
+		if reason := rule.complaint(in, value); reason != "" {
+			failures = append(failures, p.CheckFailure{Property: rule.property, Reason: reason})
+		}
+	}
+	return infer.CheckResponse[Inputs]{Inputs: in, Failures: failures}, nil
+}
+
+// rule is one input's; complaint is empty when the value is good.
+type rule struct {
+	property  string
+	complaint func(in Inputs, value property.Value) string
+}
+
+var digestPattern = regexp.MustCompile(`^([^@\s]+@)?sha256:[0-9a-f]{64}$`)
+
+// rules holds a rule for each input that can be wrong.
+//
+//nolint:gochecknoglobals // a constant table; Go has no constant slices
+var rules = []rule{
+	{"kubeconfig", func(in Inputs, _ property.Value) string {
+		if _, err := kube.Connect(in.Kubeconfig); err != nil {
+			return err.Error()
+		}
+		return ""
+	}},
+	{"clusterName", notEmpty(func(in Inputs) string { return in.ClusterName })},
+	{"namespace", notEmpty(func(in Inputs) string { return in.Namespace })},
+	{"rayCluster", notEmpty(func(in Inputs) string { return in.RayCluster })},
+	{"nodeType", notEmpty(func(in Inputs) string { return in.NodeType })},
+	{"imageDigest", func(in Inputs, _ property.Value) string {
+		if digestPattern.MatchString(in.ImageDigest) {
+			return ""
+		}
+		return fmt.Sprintf("%q is not an image by digest; allowed: [REPOSITORY@]sha256:<64 hexadecimal digits>; next: raytrain image pin", in.ImageDigest)
+	}},
+	{"environment", checkEnvironment},
+	{"nodeCount", positive(func(in Inputs) int { return in.NodeCount })},
+	{"readySeconds", positive(func(in Inputs) int { return in.ReadySeconds })},
+	{"deadlineSeconds", positive(func(in Inputs) int { return in.DeadlineSeconds })},
+	{"evidenceDir", notEmpty(func(in Inputs) string { return in.EvidenceDir })},
+	{"training", checkTraining},
+	{"expectations", checkExpectations},
+}
+
+func notEmpty(get func(Inputs) string) func(Inputs, property.Value) string {
+	return func(in Inputs, _ property.Value) string {
+		if get(in) == "" {
+			return "must not be empty"
+		}
+		return ""
+	}
+}
+
+func positive(get func(Inputs) int) func(Inputs, property.Value) string {
+	return func(in Inputs, _ property.Value) string {
+		if value := get(in); value < 1 {
+			return fmt.Sprintf("%d is not allowed; 1 or more", value)
+		}
+		return ""
+	}
+}
+
+// checkEnvironment keeps secrets out of what Ray shows to everyone, and our own
+// variables out of reach.
+func checkEnvironment(in Inputs, value property.Value) string {
+	if value.HasSecrets() {
+		return "must hold no secret: Ray shows a job's environment to anyone who may read jobs"
+	}
+	for name := range in.Environment {
+		if strings.HasPrefix(name, "RAYTRAIN_") || strings.HasPrefix(name, "RAY_AUTH_") {
+			return fmt.Sprintf("%q is reserved; allowed: NCCL_*, FI_* and the script's own variables", name)
+		}
+	}
+	return ""
+}
+
+func checkTraining(in Inputs, _ property.Value) string {
+	t := in.Training
+	switch {
+	case t.Model == "":
+		return `model must not be empty; e.g. "Qwen/Qwen2.5-1.5B" or "tiny"`
+	case t.Steps < 1 || t.BatchSize < 1 || t.SequenceLength < 1:
+		return fmt.Sprintf("steps %d, batchSize %d and sequenceLength %d must be 1 or more", t.Steps, t.BatchSize, t.SequenceLength)
+	case !slices.Contains(jobs.Devices(), t.Device):
+		return fmt.Sprintf("device %q is not allowed; one of %q", t.Device, jobs.Devices())
+	case t.MaxFailures < 0:
+		return fmt.Sprintf("maxFailures %d is not allowed; 0 or more", t.MaxFailures)
+	}
+	return ""
+}
+
+func checkExpectations(in Inputs, _ property.Value) string {
+	e := in.Expectations
+	switch {
+	case e.Provider != verdictEFA:
+		return fmt.Sprintf("provider %q is not allowed; %q", e.Provider, verdictEFA)
+	case e.Nodes < 2:
+		return fmt.Sprintf("nodes %d is not allowed; 2 or more, or no traffic leaves a node and nothing is proven", e.Nodes)
+	case e.GPUsPerNode < 1 || e.EFAPerNode < 0:
+		return fmt.Sprintf("gpusPerNode %d must be 1 or more, efaPerNode %d 0 or more", e.GPUsPerNode, e.EFAPerNode)
+	case e.WorldSize != e.Nodes*e.GPUsPerNode:
+		return fmt.Sprintf("worldSize %d is not allowed; nodes times gpusPerNode is %d", e.WorldSize, e.Nodes*e.GPUsPerNode)
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+// Command pulumi-resource-raytrain is the Pulumi provider behind TrainingJob:
+// the gate that fails an update unless the training ran over EFA.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi-go-provider/infer"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+	"github.com/ray-train-efa/ray-train-efa/provider/freshness"
+	"github.com/ray-train-efa/ray-train-efa/provider/gate"
+	"github.com/ray-train-efa/ray-train-efa/provider/kube"
+)
+
+const (
+	name    = "raytrain"
+	version = "0.1.0"
+	// rehearsalVariable is set for every process of a rehearsal.
+	rehearsalVariable = "RAYTRAIN_REHEARSAL_DIR"
+)
+
+// builtFrom is set by the linker: the hash of the sources.
+var builtFrom string //nolint:gochecknoglobals // the linker sets only globals
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "pulumi-resource-raytrain:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("finding this program: %w", err)
+	}
+	if err := freshness.Check(binary, builtFrom); err != nil {
+		return err
+	}
+	code, err := train.Zip()
+	if err != nil {
+		return err
+	}
+	return p.RunProvider(ctx, name, version, newProvider(gate.Environment{
+		Connect: func(kubeconfig string) (gate.Cluster, error) {
+			cluster, err := kube.Connect(kubeconfig)
+			if err != nil { // a nil *kube.Cluster would be a non-nil gate.Cluster
+				return nil, err
+			}
+			return cluster, nil
+		},
+		Code: code, Entrypoint: train.Entrypoint,
+		Rehearsed:      os.Getenv(rehearsalVariable) != "",
+		AbandonCluster: os.Getenv(gate.AbandonVariable),
+		Now:            time.Now,
+		Sleep:          sleep,
+		Log:            func(ctx context.Context, line string) { p.GetLogger(ctx).InfoStatus(line) },
+	}))
+}
+
+// newProvider makes the provider over an environment, which tests replace.
+func newProvider(env gate.Environment) p.Provider {
+	return infer.Provider(infer.Options{
+		Resources: []infer.InferredResource{infer.Resource(gate.New(env))},
+	})
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
