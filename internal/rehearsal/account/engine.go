@@ -40,6 +40,9 @@ type rules[T any] struct {
 	settleRemove func(ctx context.Context, a *Account, id string) error
 	// removed runs under the lock once the row is gone: what AWS does next.
 	removed func(o *op, id string)
+	// retry is how many seconds pulumi-aws goes on trying to delete what still has
+	// dependent objects: others may be on their way out.
+	retry float64
 	// keep is true when a removed resource stays in the account, as KMS keys do.
 	keep bool
 	// hide is true when a resource that is still in the account reads as gone.
@@ -120,8 +123,31 @@ func (r rules[T]) doUpdate(ctx context.Context, a *Account, id string, inputs js
 }
 
 func (r rules[T]) doDelete(ctx context.Context, a *Account, id string) error {
-	exists := true
-	err := a.change(func(o *op) error {
+	exists, err := r.tryDelete(a, id)
+	for deadline := a.retryUntil(r.retry); isDependency(err) && time.Now().Before(deadline); {
+		time.Sleep(retryEvery)
+		exists, err = r.tryDelete(a, id)
+	}
+	if err != nil || !exists {
+		return err
+	}
+	a.wait(r.deleteVerb)
+	if r.settleRemove == nil {
+		return nil
+	}
+	if err := r.settleRemove(context.WithoutCancel(ctx), a, id); err != nil {
+		return r.named(r.deleteVerb, err)
+	}
+	return a.change(func(o *op) error {
+		r.drop(o, id)
+		return nil
+	})
+}
+
+// tryDelete removes a resource, or marks it as going when that takes time.
+func (r rules[T]) tryDelete(a *Account, id string) (exists bool, err error) {
+	exists = true
+	err = a.change(func(o *op) error {
 		gone, ok := r.rows(o.state)[id]
 		if !ok || r.hidden(gone) {
 			exists = false
@@ -137,20 +163,12 @@ func (r rules[T]) doDelete(ctx context.Context, a *Account, id string) error {
 		}
 		return nil
 	})
-	if err != nil || !exists {
-		return err
-	}
-	a.wait(r.deleteVerb)
-	if r.settleRemove == nil {
-		return nil
-	}
-	if err := r.settleRemove(context.WithoutCancel(ctx), a, id); err != nil {
-		return r.named(r.deleteVerb, err)
-	}
-	return a.change(func(o *op) error {
-		r.drop(o, id)
-		return nil
-	})
+	return exists, err
+}
+
+func isDependency(err error) bool {
+	var awsError *api.Error
+	return errors.As(err, &awsError) && awsError.Code == "DependencyViolation"
 }
 
 func (r rules[T]) drop(o *op, id string) {

@@ -11,7 +11,9 @@ func internetGatewayRules(kind resource.Kind) rules[resource.InternetGateway] {
 	return rules[resource.InternetGateway]{
 		kind: kind, service: "EC2",
 		createVerb: "CreateInternetGateway", updateVerb: "AttachInternetGateway", deleteVerb: "DetachInternetGateway",
-		rows: func(s *state) table[resource.InternetGateway] { return s.InternetGateways },
+		// Source: pulumi-aws, default delete timeout: 20 minutes.
+		retry: 1200,
+		rows:  func(s *state) table[resource.InternetGateway] { return s.InternetGateways },
 		create: func(o *op, in *resource.InternetGateway) (string, error) {
 			if err := o.checkAttach(in.VpcID); err != nil {
 				return "", err

@@ -40,3 +40,19 @@ func (a *Account) wait(operation string) {
 	}
 	time.Sleep(time.Duration(latencies()[operation] / a.options.Speed * float64(time.Second)))
 }
+
+// retryEvery is how often a delete that meets dependent objects is tried again.
+const retryEvery = 50 * time.Millisecond
+
+// leastRetry is how long such a delete is tried at least, however fast the account runs:
+// what is on its way out, such as a node's processes, does not go faster than it goes.
+const leastRetry = 5 * time.Second
+
+// retryUntil says until when a delete is tried that AWS lets take some seconds. An
+// account without waiting tries once.
+func (a *Account) retryUntil(seconds float64) time.Time {
+	if a.options.Speed <= 0 || seconds == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(max(leastRetry, time.Duration(seconds/a.options.Speed*float64(time.Second))))
+}

@@ -14,7 +14,9 @@ func routeTableRules(kind resource.Kind) rules[resource.RouteTable] {
 	return rules[resource.RouteTable]{
 		kind: kind, service: "EC2",
 		createVerb: "CreateRouteTable", updateVerb: "ReplaceRoute", deleteVerb: "DeleteRouteTable",
-		rows: func(s *state) table[resource.RouteTable] { return s.RouteTables },
+		// Source: pulumi-aws, default delete timeout: 5 minutes.
+		retry: 300,
+		rows:  func(s *state) table[resource.RouteTable] { return s.RouteTables },
 		create: func(o *op, in *resource.RouteTable) (string, error) {
 			if _, err := o.vpc(in.VpcID); err != nil {
 				return "", err

@@ -14,6 +14,8 @@ func securityGroupRules(kind resource.Kind) rules[resource.SecurityGroup] {
 	return rules[resource.SecurityGroup]{
 		kind: kind, service: "EC2",
 		createVerb: "CreateSecurityGroup", updateVerb: "AuthorizeSecurityGroupIngress", deleteVerb: "DeleteSecurityGroup",
+		// Source: pulumi-aws, default delete timeout: 15 minutes.
+		retry:  900,
 		rows:   func(s *state) table[resource.SecurityGroup] { return s.SecurityGroups },
 		create: (*op).createSecurityGroup,
 		update: func(o *op, _ string, _, in *resource.SecurityGroup) error { return o.checkInlineRules(in) },

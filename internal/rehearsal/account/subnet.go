@@ -13,6 +13,8 @@ func subnetRules(kind resource.Kind) rules[resource.Subnet] {
 	return rules[resource.Subnet]{
 		kind: kind, service: "EC2",
 		createVerb: "CreateSubnet", updateVerb: "ModifySubnetAttribute", deleteVerb: "DeleteSubnet",
+		// Source: pulumi-aws, default delete timeout: 20 minutes.
+		retry:  1200,
 		rows:   func(s *state) table[resource.Subnet] { return s.Subnets },
 		create: (*op).createSubnet,
 		remove: (*op).removeSubnet,

@@ -11,6 +11,8 @@ func vpcRules(kind resource.Kind) rules[resource.Vpc] {
 	return rules[resource.Vpc]{
 		kind: kind, service: "EC2",
 		createVerb: "CreateVpc", updateVerb: "ModifyVpcAttribute", deleteVerb: "DeleteVpc",
+		// Source: pulumi-aws, default delete timeout: 5 minutes.
+		retry:  300,
 		rows:   func(s *state) table[resource.Vpc] { return s.Vpcs },
 		create: (*op).createVpc,
 		remove: (*op).removeVpc,

@@ -97,7 +97,7 @@ type Addon struct {
 
 	ARN        string `json:"arn,omitempty" aws:"computed"`
 	CreatedAt  string `json:"createdAt,omitempty" aws:"computed"`
-	ModifiedAt string `json:"modifiedAt,omitempty" aws:"computed"`
+	ModifiedAt string `json:"modifiedAt,omitempty" aws:"computed,volatile"`
 	// Status is the add-on's state; pulumi-aws does not show it.
 	Status string `json:"_status,omitempty" aws:"hidden"`
 }
@@ -119,7 +119,7 @@ type AccessEntry struct {
 
 	AccessEntryARN string `json:"accessEntryArn,omitempty" aws:"computed"`
 	CreatedAt      string `json:"createdAt,omitempty" aws:"computed"`
-	ModifiedAt     string `json:"modifiedAt,omitempty" aws:"computed"`
+	ModifiedAt     string `json:"modifiedAt,omitempty" aws:"computed,volatile"`
 	// MadeByEKS is true for the creator's entry and those of node groups.
 	MadeByEKS bool `json:"_madeByEks,omitempty" aws:"hidden"`
 }
@@ -132,7 +132,7 @@ type AccessPolicyAssociation struct {
 	AccessScope  AccessScope `json:"accessScope" aws:"required,replace"`
 
 	AssociatedAt string `json:"associatedAt,omitempty" aws:"computed"`
-	ModifiedAt   string `json:"modifiedAt,omitempty" aws:"computed"`
+	ModifiedAt   string `json:"modifiedAt,omitempty" aws:"computed,volatile"`
 }
 
 // AccessScope is the whole cluster or some namespaces.

@@ -51,6 +51,8 @@ type Field struct {
 	Hidden bool
 	// Autoname is true for the property that Pulumi fills with a name of its own.
 	Autoname bool
+	// Volatile properties are AWS's and may change with every update.
+	Volatile bool
 	// Initial is the value that pulumi-aws itself sends when the program sets none.
 	Initial string
 }
@@ -142,6 +144,8 @@ func describeField(source reflect.StructField) (Field, error) {
 			field.Replace = true
 		case "hidden":
 			field.Hidden = true
+		case "volatile":
+			field.Volatile = true
 		case "autoname":
 			field.Autoname = true
 		case "initial":

@@ -10,7 +10,7 @@ type LaunchTemplate struct {
 
 	ARN            string `json:"arn,omitempty" aws:"computed"`
 	DefaultVersion int    `json:"defaultVersion,omitempty" aws:"default"`
-	LatestVersion  int    `json:"latestVersion,omitempty" aws:"computed"`
+	LatestVersion  int    `json:"latestVersion,omitempty" aws:"computed,volatile"`
 	// Versions are the data of version 1, 2, ...
 	Versions []LaunchTemplateData `json:"_versions,omitempty" aws:"hidden"`
 }

@@ -1,0 +1,90 @@
+package awscli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/awscli"
+)
+
+// fakeAccount records what it is asked for.
+type fakeAccount struct {
+	asked api.TokenRequest
+	err   error
+}
+
+func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
+	f.asked = request
+	return api.TokenAnswer{Token: "k8s-aws-v1.x", Expiration: "2026-11-30T04:14:00Z"}, f.err
+}
+
+func (f *fakeAccount) Invoke(context.Context, api.InvokeRequest) (json.RawMessage, error) {
+	return json.RawMessage(`{"accountId":"111122223333","arn":"arn:aws:iam::111122223333:user/rehearsal","userId":"U"}`), f.err
+}
+
+func TestRun(t *testing.T) {
+	t.Setenv("KUBERNETES_EXEC_INFO", "")
+	t.Setenv("AWS_REGION", "us-east-2")
+	const credential = `{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1","spec":{},` +
+		`"status":{"expirationTimestamp":"2026-11-30T04:14:00Z","token":"k8s-aws-v1.x"}}` + "\n"
+	for _, test := range []struct {
+		name   string
+		args   []string
+		err    error
+		want   int
+		stdout string
+		stderr string
+		asked  api.TokenRequest
+	}{
+		{name: "version", args: []string{"--version"}, stdout: awscli.Version + "\n"},
+		{
+			name: "token", args: []string{"eks", "get-token", "--cluster-name", "c", "--output", "json"},
+			stdout: credential, asked: api.TokenRequest{ClusterName: "c", Region: "us-east-2"},
+		},
+		{
+			name: "token with everything", args: []string{"--region=eu-west-1", "eks", "get-token", "--cluster-name=c", "--role-arn", "r"},
+			stdout: credential, asked: api.TokenRequest{ClusterName: "c", Region: "eu-west-1", RoleARN: "r"},
+		},
+		{name: "token without a cluster", args: []string{"eks", "get-token"}, want: 252, stderr: "--cluster-name"},
+		{name: "unknown command", args: []string{"ec2", "run-instances"}, want: 252, stderr: "ec2 run-instances"},
+		{name: "unknown option", args: []string{"eks", "get-token", "--query", "x"}, want: 252, stderr: "--query"},
+		{name: "option without a value", args: []string{"eks", "get-token", "--cluster-name"}, want: 252, stderr: "needs a value"},
+		{name: "other output", args: []string{"eks", "get-token", "--cluster-name", "c", "--output", "text"}, want: 252, stderr: "only json"},
+		{
+			name: "refused by AWS", args: []string{"eks", "get-token", "--cluster-name", "c", "--role-arn", "r"},
+			err:  &api.Error{Operation: "STS: AssumeRole", Code: "AccessDenied", Message: "no"},
+			want: 254, stderr: "An error occurred (AccessDenied) when calling the AssumeRole operation: no",
+			asked: api.TokenRequest{ClusterName: "c", Region: "us-east-2", RoleARN: "r"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			account := &fakeAccount{err: test.err}
+			status := awscli.Command{
+				Args: test.args, Stdout: &stdout, Stderr: &stderr,
+				Connect: func() (awscli.Account, error) { return account, nil },
+			}.Run(context.Background())
+			assert.Equal(t, test.want, status)
+			assert.Equal(t, test.stdout, stdout.String())
+			assert.Contains(t, stderr.String(), test.stderr)
+			assert.Equal(t, test.asked, account.asked)
+		})
+	}
+}
+
+func TestRunWithoutRehearsal(t *testing.T) {
+	var stderr bytes.Buffer
+	status := awscli.Command{
+		Args: []string{"eks", "get-token", "--cluster-name", "c"}, Stdout: &bytes.Buffer{}, Stderr: &stderr,
+		Connect: func() (awscli.Account, error) { return nil, errors.New("no rehearsal is running") },
+	}.Run(context.Background())
+	require.Equal(t, 255, status)
+	assert.Contains(t, stderr.String(), "no rehearsal is running")
+}

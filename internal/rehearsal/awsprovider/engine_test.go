@@ -1,0 +1,215 @@
+package awsprovider_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/vpc"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/client"
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+)
+
+// bench is a rehearsed account behind the real engine.
+type bench struct {
+	account *account.Account
+	stack   auto.Stack
+	log     *bytes.Buffer
+}
+
+// newBench builds the plugin, starts an account and makes an empty stack. It fails, and
+// does not skip, where the toolchain is missing: a test that skips proves nothing.
+func newBench(t *testing.T, program pulumi.RunFunc) *bench {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	engine := filepath.Join(root, "bin", "pulumi")
+	_, err = os.Stat(engine)
+	require.NoError(t, err, "the Pulumi engine is not there; run make setup")
+
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "bin")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "backend"), 0o755))
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "pulumi-resource-aws"), "./cmd/pulumi-resource-aws")
+	build.Dir = root
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+
+	cloud, err := account.Open(account.Options{Dir: dir})
+	require.NoError(t, err)
+	server := httptest.NewServer(cloud.Handler())
+	t.Cleanup(server.Close)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, client.EndpointFile), []byte(`{"aws":"`+server.URL+`"}`), 0o600))
+
+	t.Setenv("PATH", bin+":"+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
+	project := workspace.Project{
+		Name: tokens.PackageName("bench"), Runtime: workspace.NewProjectRuntimeInfo("go", nil),
+		Backend: &workspace.ProjectBackend{URL: "file://" + filepath.Join(dir, "backend")},
+	}
+	stack, err := auto.UpsertStackInlineSource(context.Background(), "test", "bench", program,
+		auto.Project(project), auto.WorkDir(t.TempDir()),
+		auto.EnvVars(map[string]string{
+			client.EnvDir: dir, "PULUMI_CONFIG_PASSPHRASE": "", "PULUMI_SKIP_UPDATE_CHECK": "true",
+			"PULUMI_HOME": filepath.Join(dir, "home"), "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+		}))
+	require.NoError(t, err)
+	require.NoError(t, stack.SetConfig(context.Background(), "aws:region", auto.ConfigValue{Value: "us-east-2"}))
+	return &bench{account: cloud, stack: stack, log: &bytes.Buffer{}}
+}
+
+func (b *bench) up(ctx context.Context, opts ...optup.Option) (auto.UpResult, error) {
+	b.log.Reset()
+	return b.stack.Up(ctx, append(opts, optup.ProgressStreams(b.log), optup.ErrorProgressStreams(b.log))...)
+}
+
+// network is a program with the smallest useful network: the block of its subnet can be
+// changed from outside.
+type network struct {
+	subnet string
+	tags   pulumi.StringMap
+}
+
+func (n *network) run(ctx *pulumi.Context) error {
+	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
+		Region:      pulumi.String("us-east-2"),
+		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.StringMap{"ttl": pulumi.String("8h")}},
+	})
+	if err != nil {
+		return err
+	}
+	opts := []pulumi.ResourceOption{pulumi.Provider(provider)}
+	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")}, pulumi.Provider(provider))
+	if err != nil {
+		return err
+	}
+	made, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16"), EnableDnsHostnames: pulumi.Bool(true), Tags: n.tags}, opts...)
+	if err != nil {
+		return err
+	}
+	subnet, err := ec2.NewSubnet(ctx, "nodes", &ec2.SubnetArgs{
+		VpcId: made.ID(), CidrBlock: pulumi.String(n.subnet), AvailabilityZone: pulumi.String(zones.Names[0]),
+	}, opts...)
+	if err != nil {
+		return err
+	}
+	group, err := ec2.NewSecurityGroup(ctx, "efa", &ec2.SecurityGroupArgs{VpcId: made.ID()}, opts...)
+	if err != nil {
+		return err
+	}
+	_, err = vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
+		SecurityGroupId: group.ID(), ReferencedSecurityGroupId: group.ID(), IpProtocol: pulumi.String("-1"),
+	}, opts...)
+	ctx.Export("subnet", subnet.ID())
+	ctx.Export("subnetTags", subnet.TagsAll)
+	ctx.Export("groupName", group.Name)
+	return err
+}
+
+func TestEngineUpAgainRefreshDestroy(t *testing.T) {
+	ctx := context.Background()
+	program := &network{subnet: "10.0.0.0/17"}
+	b := newBench(t, program.run)
+
+	preview, err := b.stack.Preview(ctx, optpreview.ProgressStreams(io.Discard))
+	require.NoError(t, err)
+	assert.Equal(t, 6, preview.ChangeSummary[apitype.OpCreate], "stack, provider, VPC, subnet, group and rule")
+
+	first, err := b.up(ctx)
+	require.NoError(t, err, b.log.String())
+	assert.Equal(t, map[string]any{"ttl": "8h"}, first.Outputs["subnetTags"].Value, "default tags reach each resource")
+	assert.Regexp(t, `^efa-[0-9a-f]{7}$`, first.Outputs["groupName"].Value, "a group without a name gets one of Pulumi's")
+
+	again, err := b.up(ctx, optup.ExpectNoChanges())
+	require.NoError(t, err, b.log.String())
+	assert.Equal(t, first.Outputs["groupName"], again.Outputs["groupName"])
+
+	refreshed, err := b.stack.Refresh(ctx)
+	require.NoError(t, err)
+	assert.Zero(t, (*refreshed.Summary.ResourceChanges)["update"], "a refresh of an untouched account finds nothing")
+
+	// A subnet's block cannot change in place; AWS refuses the overlap, because Pulumi
+	// makes the new one first.
+	program.subnet = "10.0.128.0/17"
+	_, err = b.up(ctx)
+	require.NoError(t, err, b.log.String())
+	assert.Contains(t, b.log.String(), "replace")
+
+	program.tags = pulumi.StringMap{"team": pulumi.String("research")}
+	changed, err := b.up(ctx)
+	require.NoError(t, err, b.log.String())
+	assert.Equal(t, 1, (*changed.Summary.ResourceChanges)["update"])
+
+	_, err = b.stack.Destroy(ctx, optdestroy.ProgressStreams(b.log))
+	require.NoError(t, err, b.log.String())
+	assert.Empty(t, b.account.Inventory().Items)
+}
+
+func TestEngineRefusesInputs(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		program pulumi.RunFunc
+		want    []string
+	}{
+		{
+			name: "an unknown property",
+			program: func(ctx *pulumi.Context) error {
+				return register(ctx, "aws:ec2/vpc:Vpc", pulumi.Map{"cidrBlock": pulumi.String("10.0.0.0/16"), "cidrBlok": pulumi.String("x")})
+			},
+			want: []string{`no input "cidrBlok"`, "cidrBlock"},
+		},
+		{
+			name: "a missing property",
+			program: func(ctx *pulumi.Context) error {
+				return register(ctx, "aws:ec2/subnet:Subnet", pulumi.Map{"cidrBlock": pulumi.String("10.0.0.0/16")})
+			},
+			want: []string{"Missing required argument", `"vpcId"`},
+		},
+		{
+			name: "a type that is not rehearsed",
+			program: func(ctx *pulumi.Context) error {
+				return register(ctx, "aws:ec2/instance:Instance", pulumi.Map{})
+			},
+			want: []string{"aws:ec2/instance:Instance", "aws:ec2/vpc:Vpc"},
+		},
+		{
+			name: "AWS's own refusal",
+			program: func(ctx *pulumi.Context) error {
+				return register(ctx, "aws:ec2/vpc:Vpc", pulumi.Map{"cidrBlock": pulumi.String("10.0.0.0/8")})
+			},
+			want: []string{"EC2: CreateVpc", "InvalidVpc.Range"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := newBench(t, test.program)
+			_, err := b.up(context.Background())
+			require.Error(t, err)
+			for _, want := range test.want {
+				assert.Contains(t, b.log.String(), want)
+			}
+		})
+	}
+}
+
+func register(ctx *pulumi.Context, token string, inputs pulumi.Map) error {
+	var made pulumi.CustomResourceState
+	return ctx.RegisterResource(token, "one", inputs, &made)
+}
