@@ -37,9 +37,8 @@ func (b builder) addonsBeforeNodes(control *controlPlane) ([]pulumi.Resource, er
 }
 
 // addonsAfterNodes are Deployments, which stay degraded until there is a node for them.
-func (b builder) addonsAfterNodes(control *controlPlane, system pulumi.Resource) error {
-	_, err := b.addon(control, addon{name: "coredns"}, system)
-	return err
+func (b builder) addonsAfterNodes(control *controlPlane, system pulumi.Resource) (pulumi.Resource, error) {
+	return b.addon(control, addon{name: "coredns"}, system)
 }
 
 func (b builder) addon(control *controlPlane, a addon, after pulumi.Resource) (*awseks.Addon, error) {

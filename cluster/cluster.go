@@ -58,6 +58,8 @@ type Cluster struct {
 	GPUAMIRelease pulumi.StringOutput
 	// Kubernetes is the provider of everything inside the cluster.
 	Kubernetes *kubernetes.Provider
+	// Made is what others depend on: it waits for everything else here. The component would not do, see infra.Network.
+	Made []pulumi.Resource
 }
 
 // New makes the control plane, then what nodes need, then the nodes, then what needs nodes.
@@ -89,9 +91,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, err
 	}
-	if err := b.addonsAfterNodes(control, system); err != nil {
+	coredns, err := b.addonsAfterNodes(control, system)
+	if err != nil {
 		return nil, err
 	}
+	c.Made = []pulumi.Resource{system, gpu.group, coredns}
 	c.Name = control.name
 	c.Kubeconfig = control.kubeconfig
 	c.LaunchTemplateVersion = gpu.launchTemplateVersion

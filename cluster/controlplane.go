@@ -57,7 +57,9 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 		}
 		args.PublicAccessCidrs = blocks
 	}
-	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS))
+	// The role is passed as a resource, which alone makes no dependency of a remote component.
+	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS),
+		pulumi.DependsOn([]pulumi.Resource{role}))
 	if err != nil {
 		return nil, fmt.Errorf("making the control plane %q: %w", b.args.Name, err)
 	}

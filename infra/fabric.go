@@ -24,6 +24,8 @@ type Fabric struct {
 	SecurityGroupID pulumi.StringOutput
 	// PlacementGroupName is the cluster placement group of the GPU nodes.
 	PlacementGroupName pulumi.StringOutput
+	// Made is what others depend on, for the reason given at Network.
+	Made []pulumi.Resource
 }
 
 // NewFabric makes the security group and the placement group.
@@ -46,20 +48,22 @@ func NewFabric(ctx *pulumi.Context, name string, args *FabricArgs, opts ...pulum
 	// Both directions are needed: EFA's traffic is no IP, and the usual egress to 0.0.0.0/0 does not cover it. Without
 	// the egress rule libfabric reports error 4126 (https://github.com/gardener/gardener-extension-provider-aws/issues/1832)
 	// or NCCL hangs in set-up. EKS's own group has such rules too on 1.33 and later, until somebody strips them.
-	if _, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
+	ingress, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
 		SecurityGroupId:           group.ID(),
 		ReferencedSecurityGroupId: group.ID(),
 		IpProtocol:                pulumi.String("-1"),
 		Description:               pulumi.String("EFA from the other GPU nodes"),
-	}, parent); err != nil {
+	}, parent)
+	if err != nil {
 		return nil, fmt.Errorf("letting EFA in: %w", err)
 	}
-	if _, err := vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
+	egress, err := vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
 		SecurityGroupId:           group.ID(),
 		ReferencedSecurityGroupId: group.ID(),
 		IpProtocol:                pulumi.String("-1"),
 		Description:               pulumi.String("EFA to the other GPU nodes"),
-	}, parent); err != nil {
+	}, parent)
+	if err != nil {
 		return nil, fmt.Errorf("letting EFA out: %w", err)
 	}
 	placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
@@ -71,6 +75,7 @@ func NewFabric(ctx *pulumi.Context, name string, args *FabricArgs, opts ...pulum
 	}
 	f.SecurityGroupID = group.ID().ToStringOutput()
 	f.PlacementGroupName = placement.Name
+	f.Made = []pulumi.Resource{group, ingress, egress, placement}
 	if err := ctx.RegisterResourceOutputs(f, pulumi.Map{
 		"securityGroupId": f.SecurityGroupID, "placementGroupName": f.PlacementGroupName,
 	}); err != nil {

@@ -32,6 +32,9 @@ type Network struct {
 	NodeSubnetID pulumi.StringOutput
 	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
 	ControlPlaneSubnetIDs pulumi.StringArrayOutput
+	// Made is what others depend on. The component itself would not do: the SDK for Go notes a component's children only while
+	// it registers them, so that a dependency on it may see some of them or none.
+	Made []pulumi.Resource
 }
 
 // NewNetwork makes the VPC, its subnets and their routes.
@@ -44,7 +47,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	if err != nil {
 		return nil, err
 	}
-	b := networkBuilder{ctx: ctx, args: args, parent: pulumi.Parent(n)}
+	b := &networkBuilder{ctx: ctx, args: args, parent: pulumi.Parent(n)}
 	vpc, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{
 		CidrBlock: pulumi.String(args.VPC.String()),
 		// Nodes find the API server's private endpoint by name.
@@ -56,6 +59,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 		return nil, fmt.Errorf("making the VPC: %w", err)
 	}
 	b.vpc = vpc.ID()
+	b.made = append(b.made, vpc)
 
 	// A load balancer is never made here; the tags let one be made without touching the subnets.
 	public, err := b.subnet("public", layout.Public, args.Zone, "kubernetes.io/role/elb")
@@ -78,6 +82,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 		return nil, err
 	}
 
+	n.Made = b.made
 	n.VPCID = vpc.ID().ToStringOutput()
 	n.NodeSubnetID = nodes.ID().ToStringOutput()
 	n.ControlPlaneSubnetIDs = pulumi.StringArray{nodes.ID(), control.ID()}.ToStringArrayOutput()
@@ -95,9 +100,10 @@ type networkBuilder struct {
 	args   *NetworkArgs
 	parent pulumi.ResourceOption
 	vpc    pulumi.IDOutput
+	made   []pulumi.Resource
 }
 
-func (b networkBuilder) tags(name string, more map[string]string) pulumi.StringMap {
+func (b *networkBuilder) tags(name string, more map[string]string) pulumi.StringMap {
 	tags := pulumi.StringMap{"Name": pulumi.String(b.args.ClusterName + "-" + name)}
 	for key, value := range more {
 		tags[key] = pulumi.String(value)
@@ -105,7 +111,7 @@ func (b networkBuilder) tags(name string, more map[string]string) pulumi.StringM
 	return tags
 }
 
-func (b networkBuilder) subnet(name string, block netip.Prefix, zone, role string) (*ec2.Subnet, error) {
+func (b *networkBuilder) subnet(name string, block netip.Prefix, zone, role string) (*ec2.Subnet, error) {
 	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
 		VpcId:            b.vpc,
 		CidrBlock:        pulumi.String(block.String()),
@@ -120,11 +126,12 @@ func (b networkBuilder) subnet(name string, block netip.Prefix, zone, role strin
 	if err != nil {
 		return nil, fmt.Errorf("making subnet %q: %w", name, err)
 	}
+	b.made = append(b.made, subnet)
 	return subnet, nil
 }
 
 // routes sends the public subnet to the internet and the private ones through one NAT gateway.
-func (b networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTable, error) {
+func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTable, error) {
 	internet, err := ec2.NewInternetGateway(b.ctx, "internet", &ec2.InternetGatewayArgs{
 		VpcId: b.vpc, Tags: b.tags("internet", nil),
 	}, b.parent)
@@ -157,40 +164,46 @@ func (b networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTa
 	if err != nil {
 		return nil, err
 	}
-	if _, err := ec2.NewRoute(b.ctx, "private-nat", &ec2.RouteArgs{
+	privateRoute, err := ec2.NewRoute(b.ctx, "private-nat", &ec2.RouteArgs{
 		RouteTableId: privateTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), NatGatewayId: nat.ID(),
-	}, b.parent); err != nil {
+	}, b.parent)
+	if err != nil {
 		return nil, fmt.Errorf("making the private route: %w", err)
 	}
+	b.made = append(b.made, internet, publicRoute, address, nat, privateRoute)
 	return privateTable, nil
 }
 
 // table makes a route table for subnets. The association is named after the subnet's role, so that order never matters.
-func (b networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
+func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
 	table, err := ec2.NewRouteTable(b.ctx, name, &ec2.RouteTableArgs{VpcId: b.vpc, Tags: b.tags(name, nil)}, b.parent)
 	if err != nil {
 		return nil, fmt.Errorf("making route table %q: %w", name, err)
 	}
 	for _, subnet := range subnets {
-		if _, err := ec2.NewRouteTableAssociation(b.ctx, subnet.PulumiResourceName(), &ec2.RouteTableAssociationArgs{
+		association, err := ec2.NewRouteTableAssociation(b.ctx, subnet.PulumiResourceName(), &ec2.RouteTableAssociationArgs{
 			RouteTableId: table.ID(), SubnetId: subnet.ID(),
-		}, b.parent); err != nil {
+		}, b.parent)
+		if err != nil {
 			return nil, fmt.Errorf("routing subnet %q: %w", subnet.PulumiResourceName(), err)
 		}
+		b.made = append(b.made, association)
 	}
 	return table, nil
 }
 
 // s3Endpoint is free and takes the layers of ECR images, which lie in S3, off the NAT gateway's bill.
-func (b networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
-	if _, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
+func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
+	endpoint, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
 		VpcId:           b.vpc,
 		ServiceName:     pulumi.String("com.amazonaws." + b.args.Region + ".s3"),
 		VpcEndpointType: pulumi.String("Gateway"),
 		RouteTableIds:   pulumi.StringArray{private.ID()},
 		Tags:            b.tags("s3", nil),
-	}, b.parent); err != nil {
+	}, b.parent)
+	if err != nil {
 		return fmt.Errorf("making the S3 endpoint: %w", err)
 	}
+	b.made = append(b.made, endpoint)
 	return nil
 }

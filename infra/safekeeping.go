@@ -25,6 +25,8 @@ type Safekeeping struct {
 
 	// KeyARN is the KMS key.
 	KeyARN pulumi.StringOutput
+	// Made is what others depend on, for the reason given at Network.
+	Made []pulumi.Resource
 }
 
 // NewSafekeeping makes the key and the log group.
@@ -43,13 +45,15 @@ func NewSafekeeping(ctx *pulumi.Context, name string, args *SafekeepingArgs, opt
 		return nil, fmt.Errorf("making the key of the cluster's secrets: %w", err)
 	}
 	// EKS makes this group itself when it is missing, keeps its lines for ever and leaves it behind.
-	if _, err := cloudwatch.NewLogGroup(ctx, "control-plane", &cloudwatch.LogGroupArgs{
+	logs, err := cloudwatch.NewLogGroup(ctx, "control-plane", &cloudwatch.LogGroupArgs{
 		Name:            pulumi.String("/aws/eks/" + args.ClusterName + "/cluster"),
 		RetentionInDays: pulumi.Int(args.LogRetentionDays),
-	}, pulumi.Parent(s)); err != nil {
+	}, pulumi.Parent(s))
+	if err != nil {
 		return nil, fmt.Errorf("making the log group of the control plane: %w", err)
 	}
 	s.KeyARN = key.Arn
+	s.Made = []pulumi.Resource{key, logs}
 	if err := ctx.RegisterResourceOutputs(s, pulumi.Map{"keyArn": s.KeyARN}); err != nil {
 		return nil, fmt.Errorf("registering the outputs of safekeeping %q: %w", name, err)
 	}

@@ -48,6 +48,8 @@ type Workloads struct {
 	RayCluster pulumi.StringOutput
 	// RayClusterSpec is its spec as JSON.
 	RayClusterSpec string
+	// Made is what others depend on: it waits for everything else here. The component would not do, see infra.Network.
+	Made []pulumi.Resource
 }
 
 // New installs the charts, closes the namespace, and then makes the RayCluster.
@@ -86,9 +88,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, err
 	}
 	before = append(append(before, operator), policies...)
-	if w.RayClusterSpec, err = b.rayCluster(before); err != nil {
+	ray, spec, err := b.rayCluster(before)
+	if err != nil {
 		return nil, err
 	}
+	w.RayClusterSpec, w.Made = spec, []pulumi.Resource{ray}
 	w.Namespace = b.namespace
 	w.RayCluster = pulumi.String(RayClusterName).ToStringOutput()
 	if err := ctx.RegisterResourceOutputs(w, pulumi.Map{"namespace": w.Namespace, "rayCluster": w.RayCluster}); err != nil {
@@ -106,10 +110,10 @@ type builder struct {
 }
 
 // rayCluster makes the custom resource and answers its spec.
-func (b builder) rayCluster(after []pulumi.Resource) (string, error) {
+func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, error) {
 	shape, err := Worker(b.args.GPUType)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	cluster, err := NewRayCluster(RayClusterSpec{
 		Namespace: b.args.Ray.Namespace, Image: b.args.Image.Reference(), RayVersion: b.args.Ray.Version,
@@ -118,11 +122,11 @@ func (b builder) rayCluster(after []pulumi.Resource) (string, error) {
 		Workers: b.args.Workers, Worker: shape, Environment: b.args.Environment,
 	})
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	spec, err := specFields(cluster)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	metadata := b.metadata(RayClusterName)
 	if b.args.Await {
@@ -132,13 +136,15 @@ func (b builder) rayCluster(after []pulumi.Resource) (string, error) {
 		}
 	}
 	options := append([]pulumi.ResourceOption{pulumi.DependsOn(after)}, b.options...)
-	if _, err := apiextensions.NewCustomResource(b.ctx, RayClusterName, &apiextensions.CustomResourceArgs{
+	made, err := apiextensions.NewCustomResource(b.ctx, RayClusterName, &apiextensions.CustomResourceArgs{
 		ApiVersion:  pulumi.String(cluster.APIVersion),
 		Kind:        pulumi.String(cluster.Kind),
 		Metadata:    metadata,
 		OtherFields: map[string]any{"spec": spec},
-	}, options...); err != nil {
-		return "", fmt.Errorf("making RayCluster %q: %w", RayClusterName, err)
+	}, options...)
+	if err != nil {
+		return nil, "", fmt.Errorf("making RayCluster %q: %w", RayClusterName, err)
 	}
-	return SpecJSON(cluster)
+	text, err := SpecJSON(cluster)
+	return made, text, err
 }

@@ -61,7 +61,7 @@ func newJob(
 		HourlyUSD:       plan.Estimate.HourlyUSD(),
 		Region:          pulumi.String(s.Region),
 		EvidenceDir:     s.Job.EvidenceDir,
-	}, pulumi.DependsOn([]pulumi.Resource{work}))
+	}, pulumi.DependsOn(work.Made))
 }
 
 // chartVersions names the charts as their releases are named.

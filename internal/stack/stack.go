@@ -3,6 +3,7 @@ package stack
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -92,7 +93,7 @@ func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, pla
 		SecretsKeyARN:      safekeeping.KeyARN,
 		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
 		GPU: s.GPU, System: s.System, GPUType: plan.GPU, AWS: provider,
-	}, inAWS, pulumi.DependsOn([]pulumi.Resource{network, fabric, safekeeping}))
+	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, fabric.Made, safekeeping.Made)))
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, pla
 		Region: s.Region, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
 		GPUType: plan.GPU, Workers: s.GPU.Nodes, SystemType: plan.System,
 		Environment: environment, Await: !s.Job.Enabled, Kubernetes: made.Kubernetes,
-	}, pulumi.DependsOn([]pulumi.Resource{made}))
+	}, pulumi.DependsOn(made.Made))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,2 @@
+// Package tests runs the whole program without a cloud and looks at what it asked for.
+package tests

@@ -1,0 +1,49 @@
+package tests
+
+import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+// madeUp is what a resource has once it exists and no input said.
+func madeUp(typ, name string) resource.PropertyMap {
+	text := resource.NewProperty[string]
+	number := resource.NewProperty[float64]
+	switch typ {
+	case launchTemplate:
+		return resource.PropertyMap{"latestVersion": number(3)}
+	case "aws:ec2/placementGroup:PlacementGroup", "aws:iam/role:Role":
+		return resource.PropertyMap{"name": text(name + "-made"), "arn": text("arn:" + name)}
+	case "aws:kms/key:Key":
+		return resource.PropertyMap{"arn": text("arn:aws:kms:key")}
+	case trainingJob:
+		return resource.PropertyMap{
+			"verdict": text("efa"), "stepsPerSecond": number(0.5173), "worldSize": number(8), "attempt": number(1),
+			"ranks":     resource.NewProperty([]resource.PropertyValue{}),
+			"findings":  resource.NewProperty([]resource.PropertyValue{}),
+			"proofHash": text("h"), "submissionId": text("gate-1"), "reportPath": text("evidence/gate-1"),
+			"rehearsed": resource.NewProperty(true),
+		}
+	default:
+		return nil
+	}
+}
+
+// innerClusterURN names the aws:eks Cluster inside pulumi-eks's component. The component is remote: its children are registered
+// by its own provider, which here does not run.
+func innerClusterURN(component string) string {
+	return urnOf(component, "aws:eks/cluster:Cluster", "eks-eksCluster")
+}
+
+// innerCluster is what the SDK is told of that cluster.
+func innerCluster(urn string, preview bool) resource.PropertyMap {
+	text := resource.NewProperty[string]
+	state, id := resource.PropertyMap{"name": text("ray-train-efa")}, ""
+	unknown := resource.MakeComputed(text(""))
+	if preview {
+		state["endpoint"], state["certificateAuthority"], state["vpcConfig"] = unknown, unknown, unknown
+	} else {
+		id = "ray-train-efa"
+		state["endpoint"] = text("https://eks.test")
+		state["certificateAuthority"] = resource.NewProperty(resource.PropertyMap{"data": text("Q0E=")})
+		state["vpcConfig"] = resource.NewProperty(resource.PropertyMap{"clusterSecurityGroupId": text("sg-of-eks")})
+	}
+	return resource.PropertyMap{"urn": text(urn), "id": text(id), "state": resource.NewProperty(state)}
+}

@@ -1,0 +1,175 @@
+package tests
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// registration is one resource as the program asked for it.
+type registration struct {
+	urn, typ, name, parent, provider string
+	providers                        map[string]string
+	inputs                           resource.PropertyMap
+	dependencies                     []string
+	replaceOnChanges                 []string
+	remote, custom                   bool
+	deleteBeforeReplace              bool
+}
+
+// call is one function of a provider as the program called it.
+type call struct{ token, provider string }
+
+// monitor is an engine that says yes to everything and remembers what it was asked. The SDK's own mocks would drop what a first
+// preview does not know, and the stack's outputs altogether. Registrations arrive concurrently.
+type monitor struct {
+	pulumirpc.UnimplementedResourceMonitorServer
+	pulumirpc.UnimplementedEngineServer
+
+	cloud cloud
+	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an input says them.
+	preview bool
+
+	mu      sync.Mutex
+	seen    map[string]registration
+	calls   []call
+	log     []string
+	exports resource.PropertyMap
+}
+
+// keepAll is how properties travel: nothing is dropped on the way.
+func keepAll() plugin.MarshalOptions {
+	return plugin.MarshalOptions{KeepUnknowns: true, KeepSecrets: true, KeepResources: true}
+}
+
+// GetDeploymentInfo says what today's engines can do. Output values are left out, so that inputs stay readable.
+func (m *monitor) GetDeploymentInfo(context.Context, *emptypb.Empty) (*pulumirpc.DeploymentInfo, error) {
+	return &pulumirpc.DeploymentInfo{
+		Project: projectName, Stack: stackName,
+		SupportedFeatures: []pulumirpc.ResourceMonitorFeature{
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_SECRETS,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_RESOURCE_REFERENCES,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_ALIAS_SPECS,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_DELETED_WITH,
+		},
+	}, nil
+}
+
+// RegisterResource remembers the resource and answers with made-up outputs.
+func (m *monitor) RegisterResource(
+	_ context.Context, in *pulumirpc.RegisterResourceRequest,
+) (*pulumirpc.RegisterResourceResponse, error) {
+	urn := urnOf(in.GetParent(), in.GetType(), in.GetName())
+	if in.GetType() == string(resource.RootStackType) {
+		return &pulumirpc.RegisterResourceResponse{Urn: urn}, nil
+	}
+	inputs, err := plugin.UnmarshalProperties(in.GetObject(), keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("reading the inputs of %s: %w", urn, err)
+	}
+	made := registration{
+		urn: urn, typ: in.GetType(), name: in.GetName(), parent: in.GetParent(), provider: in.GetProvider(),
+		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
+		replaceOnChanges: in.GetReplaceOnChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
+		deleteBeforeReplace: in.GetDeleteBeforeReplace(),
+	}
+	m.mu.Lock()
+	_, twice := m.seen[urn]
+	m.seen[urn] = made
+	m.mu.Unlock()
+	if twice {
+		return nil, fmt.Errorf("registering %s: duplicate resource URN", urn)
+	}
+	outputs, err := plugin.MarshalProperties(m.outputs(made), keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("writing the outputs of %s: %w", urn, err)
+	}
+	answer := &pulumirpc.RegisterResourceResponse{Urn: urn, Object: outputs}
+	if in.GetCustom() && !m.preview {
+		answer.Id = in.GetName() + "-id"
+	}
+	return answer, nil
+}
+
+// outputs gives inputs back, as AWS mostly does, with what each type adds.
+func (m *monitor) outputs(made registration) resource.PropertyMap {
+	outputs := made.inputs.Copy()
+	if made.typ == eksComponent {
+		outputs["eksCluster"] = resource.NewProperty(resource.ResourceReference{URN: resource.URN(innerClusterURN(made.urn))})
+	}
+	if !m.preview {
+		maps.Copy(outputs, madeUp(made.typ, made.name))
+	}
+	return outputs
+}
+
+// Invoke answers functions of the AWS provider, and the SDK when it looks up the cluster inside pulumi-eks's component.
+func (m *monitor) Invoke(_ context.Context, in *pulumirpc.ResourceInvokeRequest) (*pulumirpc.ResourceInvokeResponse, error) {
+	args, err := plugin.UnmarshalProperties(in.GetArgs(), keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("reading the arguments of %s: %w", in.GetTok(), err)
+	}
+	var found resource.PropertyMap
+	if in.GetTok() == "pulumi:pulumi:getResource" {
+		found = innerCluster(args["urn"].StringValue(), m.preview)
+	} else {
+		m.mu.Lock()
+		m.calls = append(m.calls, call{token: in.GetTok(), provider: in.GetProvider()})
+		m.mu.Unlock()
+		if found, err = m.cloud.call(in.GetTok(), args); err != nil {
+			return nil, err
+		}
+	}
+	answer, err := plugin.MarshalProperties(found, keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("writing the answer of %s: %w", in.GetTok(), err)
+	}
+	return &pulumirpc.ResourceInvokeResponse{Return: answer}, nil
+}
+
+// RegisterResourceOutputs keeps the stack's outputs.
+func (m *monitor) RegisterResourceOutputs(
+	_ context.Context, in *pulumirpc.RegisterResourceOutputsRequest,
+) (*emptypb.Empty, error) {
+	if resource.URN(in.GetUrn()).QualifiedType() != resource.RootStackType {
+		return &emptypb.Empty{}, nil
+	}
+	exports, err := plugin.UnmarshalProperties(in.GetOutputs(), keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("reading the stack's outputs: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.exports = exports
+	return &emptypb.Empty{}, nil
+}
+
+// SignalAndWaitForShutdown has nothing to wait for.
+func (m *monitor) SignalAndWaitForShutdown(context.Context, *emptypb.Empty) (*emptypb.Empty, error) {
+	return &emptypb.Empty{}, nil
+}
+
+// Log keeps what the program says.
+func (m *monitor) Log(_ context.Context, in *pulumirpc.LogRequest) (*emptypb.Empty, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log = append(m.log, in.GetMessage())
+	return &emptypb.Empty{}, nil
+}
+
+// urnOf names a resource as the engine does.
+func urnOf(parent, typ, name string) string {
+	parentType := tokens.Type("")
+	if urn := resource.URN(parent); parent != "" && urn.QualifiedType() != resource.RootStackType {
+		parentType = urn.QualifiedType()
+	}
+	return string(resource.NewURN(stackName, projectName, parentType, tokens.Type(typ), name))
+}

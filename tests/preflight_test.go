@@ -1,0 +1,85 @@
+package tests
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+)
+
+func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config map[string]string
+		change func(*cloud)
+		want   error
+		says   []string
+	}{
+		{"no quota for GPUs", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 0 }, capacity.ErrQuota, []string{
+			"96 vCPUs are needed, 0 granted",
+			"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA --desired-value 96 --region us-east-2",
+		}},
+		{"quota for one node", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 95 }, capacity.ErrQuota, []string{"95 granted"}},
+		{"no quota for the system node", nil, func(c *cloud) { c.quotas["L-1216C47A"] = 3 }, capacity.ErrQuota, []string{"L-1216C47A", "4 vCPUs"}},
+		{"GPU type in no zone", nil, func(c *cloud) { c.zones["g6.12xlarge"] = nil }, capacity.ErrNoOffering, []string{"no zone has both"}},
+		{"no common zone", nil, func(c *cloud) { c.zones["m7i.xlarge"] = []string{"us-east-2a"} }, capacity.ErrNoOffering, []string{"no zone has both"}},
+		{"wanted zone lacks the type", map[string]string{"availabilityZone": "us-east-2a"}, nil, capacity.ErrNoOffering, []string{
+			`checking availabilityZone "us-east-2a"`, "[us-east-2b us-east-2c] only", "pulumi config set availabilityZone us-east-2b",
+		}},
+		{"one zone only", nil, func(c *cloud) {
+			c.zones["g6.12xlarge"], c.zones["m7i.xlarge"] = []string{"us-east-2b"}, []string{"us-east-2b"}
+		}, capacity.ErrNoOffering, []string{"second zone"}},
+		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.ErrPrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
+		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrPrice, []string{`pulumi config set prices '{"g6.xlarge":`}},
+		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrUnfit, []string{"1 GPUs and 0 EFA interfaces"}},
+	}
+	for _, test := range tests {
+		for _, preview := range []bool{true, false} {
+			name := test.name + map[bool]string{true: ", preview", false: ", up"}[preview]
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				region := generous()
+				if test.change != nil {
+					region = region.with(test.change)
+				}
+				r := runProgram(t, options{config: test.config, cloud: &region, preview: preview})
+				require.ErrorIs(t, r.err, test.want)
+				for _, text := range test.says {
+					require.ErrorContains(t, r.err, text)
+				}
+				require.ErrorContains(t, r.err, "next: ")
+				// Nothing but the provider that asked.
+				assert.Len(t, r.all(), 1)
+			})
+		}
+	}
+}
+
+func TestPreflightReportsAllRefusalsAtOnce(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) { c.quotas["L-DB2E81BA"] = 8; c.zones["g6.12xlarge"] = nil })
+	r := runProgram(t, options{cloud: &region, config: map[string]string{"maxHourlyUsd": "1"}})
+	require.ErrorIs(t, r.err, capacity.ErrQuota)
+	require.ErrorIs(t, r.err, capacity.ErrNoOffering)
+	require.ErrorIs(t, r.err, capacity.ErrPrice)
+}
+
+func TestPriceIsExported(t *testing.T) {
+	t.Parallel()
+	r := green(t, options{})
+	assert.InDelta(t, 9.5548, r.export(t, "hourlyUsd"), 1e-9)
+	assert.Len(t, r.export(t, "costLines"), 5)
+	overridden := green(t, options{config: map[string]string{"prices": `{"g6.12xlarge":5}`}})
+	assert.InDelta(t, 10.3516, overridden.export(t, "hourlyUsd"), 1e-9)
+}
+
+func TestBadSettingsMakeNothing(t *testing.T) {
+	t.Parallel()
+	r := runProgram(t, options{config: map[string]string{"imageDigest": "", "gpu.nodes": "one"}})
+	require.ErrorContains(t, r.err, "ray-train-efa:imageDigest is not set")
+	require.ErrorContains(t, r.err, `ray-train-efa:gpu.nodes is "one"`)
+	assert.Empty(t, r.all())
+}

@@ -1,0 +1,121 @@
+package tests
+
+import (
+	"context"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/stack"
+)
+
+const (
+	projectName = "ray-train-efa"
+	stackName   = "test"
+)
+
+// digest is a digest by its form; no such image exists.
+var digest = "sha256:" + strings.Repeat("ab", 32)
+
+// run is one run of the program.
+type run struct {
+	*monitor
+	err error
+}
+
+// options change a run from the default stack in a generous region.
+type options struct {
+	config  map[string]string
+	cloud   *cloud
+	preview bool
+}
+
+// settingsOf is the smallest usable config with changes; an empty value takes a setting away.
+func settingsOf(changes map[string]string) map[string]string {
+	config := map[string]string{"publicAccessCidrs": `["203.0.113.7/32"]`, "imageDigest": digest}
+	maps.Copy(config, changes)
+	full := map[string]string{}
+	for key, value := range config {
+		if value != "" {
+			full[projectName+":"+key] = value
+		}
+	}
+	return full
+}
+
+// runProgram runs the whole program to its end; what it asked for can then be looked at.
+func runProgram(t *testing.T, o options) run {
+	t.Helper()
+	region := generous()
+	if o.cloud != nil {
+		region = *o.cloud
+	}
+	m := &monitor{cloud: region, preview: o.preview, seen: map[string]registration{}}
+	server := grpc.NewServer()
+	pulumirpc.RegisterResourceMonitorServer(server, m)
+	pulumirpc.RegisterEngineServer(server, m)
+	var config net.ListenConfig
+	listener, err := config.Listen(context.WithoutCancel(t.Context()), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+
+	err = pulumi.RunErr(stack.Run, func(info *pulumi.RunInfo) {
+		info.Project, info.Stack = projectName, stackName
+		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
+		info.Config, info.DryRun = settingsOf(o.config), o.preview
+	})
+	server.Stop()
+	require.NoError(t, <-served)
+	return run{monitor: m, err: err}
+}
+
+// green is a run that must succeed.
+func green(t *testing.T, o options) run {
+	t.Helper()
+	r := runProgram(t, o)
+	require.NoError(t, r.err)
+	return r
+}
+
+// all is every registration, by URN.
+func (r run) all() []registration {
+	list := make([]registration, 0, len(r.seen))
+	for _, urn := range slices.Sorted(maps.Keys(r.seen)) {
+		list = append(list, r.seen[urn])
+	}
+	return list
+}
+
+// ofType is every registration of a type.
+func (r run) ofType(typ string) []registration {
+	return slices.DeleteFunc(r.all(), func(made registration) bool { return made.typ != typ })
+}
+
+// one is the only registration of that type and name.
+func (r run) one(t *testing.T, typ, name string) registration {
+	t.Helper()
+	for _, made := range r.all() {
+		if made.typ == typ && made.name == name {
+			return made
+		}
+	}
+	require.Failf(t, "not registered", "%s %q is not among the program's resources", typ, name)
+	return registration{}
+}
+
+// export is one of the stack's outputs, opened if it is secret.
+func (r run) export(t *testing.T, name string) any {
+	t.Helper()
+	value, ok := r.exports[resource.PropertyKey(name)]
+	require.True(t, ok, "the stack exports no %q", name)
+	return plain(value)
+}
