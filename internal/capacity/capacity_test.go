@@ -1,0 +1,148 @@
+package capacity
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// region is a Source of fixed answers; what it lacks is an error.
+type region struct {
+	types  map[string]InstanceType
+	zones  map[string][]string
+	quotas map[string]float64
+}
+
+var errNoAnswer = errors.New("throttled")
+
+func (r region) InstanceType(name string) (InstanceType, error) {
+	if found, ok := r.types[name]; ok {
+		return found, nil
+	}
+	return InstanceType{}, errNoAnswer
+}
+
+func (r region) Zones(name string) ([]string, error) {
+	if found, ok := r.zones[name]; ok {
+		return found, nil
+	}
+	return nil, errNoAnswer
+}
+
+func (r region) QuotaVCPUs(code string) (float64, error) {
+	if found, ok := r.quotas[code]; ok {
+		return found, nil
+	}
+	return 0, errNoAnswer
+}
+
+func ohio() region {
+	return region{
+		types: map[string]InstanceType{
+			"g6.12xlarge": {Name: "g6.12xlarge", VCPUs: 48, MemoryMiB: 196608, GPUs: 4, EFAInterfaces: 1, NetworkCards: 1},
+			"g6.48xlarge": {Name: "g6.48xlarge", VCPUs: 192, MemoryMiB: 786432, GPUs: 8, EFAInterfaces: 1, NetworkCards: 1},
+			"m7i.xlarge":  {Name: "m7i.xlarge", VCPUs: 4, MemoryMiB: 16384, NetworkCards: 1},
+		},
+		zones: map[string][]string{
+			"g6.12xlarge": {"us-east-2c", "us-east-2b"}, "g6.48xlarge": {"us-east-2b"},
+			"m7i.xlarge": {"us-east-2c", "us-east-2a", "us-east-2b"},
+		},
+		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 5},
+	}
+}
+
+func request() Request {
+	return Request{
+		Region: "us-east-2", GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	plan, err := Check(ohio(), request())
+	require.NoError(t, err)
+	assert.Equal(t, "us-east-2b", plan.Zone)
+	assert.Equal(t, "us-east-2a", plan.ControlPlaneZone)
+	assert.Equal(t, 4, plan.GPU.GPUs)
+	assert.Equal(t, []QuotaUse{
+		{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 4, 5},
+		{"L-DB2E81BA", "Running On-Demand G and VT instances", 96, 96},
+	}, plan.Quotas)
+	assert.InDelta(t, 9.5548, plan.Estimate.HourlyUSD(), 1e-9)
+}
+
+func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*region)
+		says   string
+	}{
+		{"GPU type", func(r *region) { delete(r.types, "g6.12xlarge") }, `describing instance type "g6.12xlarge"`},
+		{"system type", func(r *region) { delete(r.types, "m7i.xlarge") }, `describing instance type "m7i.xlarge"`},
+		{"GPU zones", func(r *region) { delete(r.zones, "g6.12xlarge") }, `listing the zones that offer "g6.12xlarge"`},
+		{"system zones", func(r *region) { delete(r.zones, "m7i.xlarge") }, `listing the zones that offer "m7i.xlarge"`},
+		{"quota", func(r *region) { delete(r.quotas, "L-DB2E81BA") }, `reading quota "L-DB2E81BA"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			source := ohio()
+			test.change(&source)
+			_, err := Check(source, request())
+			require.ErrorIs(t, err, errNoAnswer, "no answer is never a yes")
+			require.ErrorContains(t, err, test.says)
+		})
+	}
+}
+
+func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
+	t.Parallel()
+	source := ohio()
+	source.types["m7i.xlarge"] = InstanceType{Name: "m7i.xlarge", VCPUs: 4, GPUs: 1, EFAInterfaces: 1, NetworkCards: 1}
+	both := request()
+	both.GPU = Group{"m7i.xlarge", 2, 100}
+	_, err := Check(source, both)
+	require.ErrorIs(t, err, ErrQuota)
+	require.ErrorContains(t, err, "12 vCPUs are needed, 5 granted")
+}
+
+func TestQuotaOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"g6.12xlarge": "L-DB2E81BA", "g6e.48xlarge": "L-DB2E81BA", "gr6.8xlarge": "L-DB2E81BA", "g4dn.8xlarge": "L-DB2E81BA",
+		"p5.48xlarge": "L-417A185B", "p6-b200.48xlarge": "L-417A185B", "m7i.xlarge": "L-1216C47A", "c7g.large": "L-1216C47A",
+		"trn1.32xlarge": "", "u-6tb1.metal": "", "nonsense": "",
+	} {
+		found, ok := quotaOf(name)
+		assert.Equal(t, want, found.code, name)
+		assert.Equal(t, want != "", ok, name)
+	}
+}
+
+func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
+	t.Parallel()
+	elsewhere := request()
+	elsewhere.Region = "eu-west-1"
+	estimate := Price(elsewhere)
+	assert.Equal(t, []string{"g6.12xlarge", "m7i.xlarge"}, estimate.Unknown())
+	assert.Contains(t, estimate.Table(), "unknown  2 x g6.12xlarge")
+	require.ErrorIs(t, estimate.refusal(1000), ErrPrice)
+
+	elsewhere.Prices = map[string]float64{"g6.12xlarge": 5, "m7i.xlarge": 0.25}
+	estimate = Price(elsewhere)
+	assert.Empty(t, estimate.Unknown())
+	assert.InDelta(t, 10.4, estimate.HourlyUSD(), 1e-9)
+	require.NoError(t, estimate.refusal(10.4))
+	require.ErrorIs(t, estimate.refusal(10.39), ErrPrice)
+}
+
+func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
+	t.Parallel()
+	virginia := request()
+	virginia.Region = "us-east-1"
+	assert.NotContains(t, Price(virginia).Table(), "taken to hold")
+	assert.Contains(t, Price(request()).Table(), "taken to hold in us-east-2")
+}

@@ -1,0 +1,256 @@
+package settings
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+var goodDigest = "sha256:" + strings.Repeat("0f", 32)
+
+// config is the smallest usable config with changes.
+func config(changes map[string]string) map[string]string {
+	raw := map[string]string{
+		Namespace + ":imageDigest": goodDigest, Namespace + ":publicAccessCidrs": `["203.0.113.7/32"]`,
+		"aws:region": "eu-west-1",
+	}
+	for key, value := range changes {
+		raw[Namespace+":"+key] = value
+	}
+	return raw
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	have, err := Parse(config(nil))
+	require.NoError(t, err)
+	assert.Equal(t, Settings{
+		Region: "us-east-2", ClusterName: "ray-train-efa", KubernetesVersion: "1.36",
+		VPC: netip.MustParsePrefix("10.42.0.0/16"), PublicAccess: []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32")},
+		AdminPrincipals: []string{}, LogRetentionDays: 30,
+		GPU:    NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: "1.36.2-20260714", VolumeGiB: 200},
+		System: NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: "1.36.2-20260714", VolumeGiB: 100},
+		Image:  Image{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: goodDigest},
+		Charts: Charts{
+			NVIDIA:  Chart{"https://nvidia.github.io/k8s-device-plugin", "0.20.0"},
+			EFA:     Chart{"https://aws.github.io/eks-charts", "v0.5.30"},
+			KubeRay: Chart{"https://ray-project.github.io/kuberay-helm", "1.6.2"},
+			Timeout: 5 * time.Minute,
+		},
+		Ray: Ray{
+			Version: "2.58.0", Namespace: "ray", HeadCPU: "3", HeadMemory: "10Gi", HeadObjectStoreMiB: 1024, WorkerObjectStoreMiB: 16384,
+		},
+		Job: Job{
+			Enabled: true, Model: "Qwen/Qwen2.5-1.5B", Device: CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
+			Startup: 20 * time.Minute, Deadline: 30 * time.Minute, Environment: map[string]string{}, EvidenceDir: "evidence",
+		},
+		MaxHourlyUSD: 12, Prices: map[string]float64{},
+	}, have)
+	assert.Equal(t, "public.ecr.aws/deep-learning-containers/ray@"+goodDigest, have.Image.Reference())
+}
+
+func TestWhatARehearsalChanges(t *testing.T) {
+	t.Parallel()
+	have, err := Parse(config(map[string]string{
+		"imageRepository": "127.0.0.1:5000/deep-learning-containers/ray", "charts.efa.repository": "http://127.0.0.1:7000/charts",
+		"job.device": "cpu", "job.model": "tiny", "job.environment": `{"NCCL_NET":""}`, "job.deadlineSeconds": "45",
+		"charts.efa.imageRepository": "127.0.0.1:5000/efa", "publicAccessCidrs": "[]", "job.enabled": "false",
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, CPU, have.Job.Device)
+	assert.Equal(t, map[string]string{"NCCL_NET": ""}, have.Job.Environment)
+	assert.Equal(t, 45*time.Second, have.Job.Deadline)
+	assert.Empty(t, have.PublicAccess)
+	assert.False(t, have.Job.Enabled)
+	assert.Equal(t, "127.0.0.1:5000/efa", have.Charts.EFAImage)
+}
+
+func TestBadValuesAreNamed(t *testing.T) {
+	t.Parallel()
+	tests := map[string][]string{
+		"awsRegion":                  {"", "us-east", "us-east-2a"},
+		"clusterName":                {"", "-a", "a b"},
+		"kubernetesVersion":          {"1.3", "v1.36", "1.36.2"},
+		"vpcCidr":                    {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
+		"availabilityZone":           {"b", "us-east-2", "us-west-2a"},
+		"publicAccessCidrs":          {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`},
+		"adminPrincipalArns":         {`["root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`},
+		"logRetentionDays":           {"2", "ever"},
+		"gpu.instanceType":           {"g6", "G6.12xlarge", ""},
+		"gpu.nodes":                  {"1", "two", "2.5", "513", ""},
+		"gpu.amiRelease":             {"latest", "1.36.2", "1.35.9-20260714"},
+		"gpu.volumeGiB":              {"99"},
+		"system.instanceType":        {"m7i"},
+		"system.nodes":               {"0"},
+		"system.amiRelease":          {"1.35.9-20260714"},
+		"system.volumeGiB":           {"0"},
+		"imageRepository":            {"ray", "public.ecr.aws/ray:v1", "public.ecr.aws/ray@" + goodDigest, "https://public.ecr.aws/ray"},
+		"imageDigest":                {"", "v1.1", "sha256:abc", "sha256:" + strings.Repeat("0F", 32)},
+		"charts.nvidia.repository":   {"nvidia", "ftp://a"},
+		"charts.nvidia.version":      {"latest", "0.20", "^0.20.0"},
+		"charts.efa.repository":      {""},
+		"charts.efa.version":         {""},
+		"charts.kuberay.repository":  {""},
+		"charts.kuberay.version":     {"1"},
+		"charts.efa.imageRepository": {"efa:v1"},
+		"charts.timeoutSeconds":      {"0", "5m"},
+		"ray.version":                {"2.58", "latest"},
+		"ray.namespace":              {"Ray", ""},
+		"ray.headCpu":                {"", "three", "0", "-1"},
+		"ray.headMemory":             {"10 GB"},
+		"ray.headObjectStoreMiB":     {"74"},
+		"ray.workerObjectStoreMiB":   {"all"},
+		"job.enabled":                {"yes", "1", ""},
+		"job.model":                  {"", "a b"},
+		"job.device":                 {"gpu", ""},
+		"job.steps":                  {"0"},
+		"job.batchSize":              {"0"},
+		"job.sequenceLength":         {"7"},
+		"job.startupSeconds":         {"9"},
+		"job.deadlineSeconds":        {"9", "1h"},
+		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":1}`},
+		"job.requireEfaCounters":     {"maybe"},
+		"job.evidenceDir":            {"", " "},
+		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf"},
+		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"1"}`, "4.6"},
+	}
+	for _, f := range Fields() {
+		assert.Contains(t, tests, f.Key, "no bad value of it is tried")
+	}
+	for key, values := range tests {
+		for _, value := range values {
+			t.Run(key+"="+value, func(t *testing.T) {
+				t.Parallel()
+				_, err := Parse(config(map[string]string{key: value}))
+				var problems Problems
+				require.ErrorAs(t, err, &problems)
+				require.Len(t, problems, 1)
+				assert.Equal(t, key, problems[0].Key)
+				assert.Equal(t, value, problems[0].Value)
+				assert.False(t, problems[0].Missing)
+				assert.NotEmpty(t, problems[0].Allowed)
+			})
+		}
+	}
+}
+
+func TestMissingIsNotMalformed(t *testing.T) {
+	t.Parallel()
+	_, err := Parse(nil)
+	var problems Problems
+	require.ErrorAs(t, err, &problems)
+	require.Len(t, problems, 2)
+	assert.Equal(t, []string{"publicAccessCidrs", "imageDigest"}, []string{problems[0].Key, problems[1].Key})
+	assert.True(t, problems[0].Missing)
+	assert.True(t, problems[1].Missing)
+	require.ErrorContains(t, err, "ray-train-efa:imageDigest is not set")
+	require.ErrorContains(t, err, "next: raytrain image pin")
+	require.ErrorContains(t, err, "checkip.amazonaws.com")
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := Parse(map[string]string{
+		Namespace + ":gpu.nodes": "one", Namespace + ":job.device": "gpu", Namespace + ":gpu.node": "2",
+		Namespace + ":publicAccessCidrs": "[]",
+	})
+	require.EqualError(t, err, `checking the stack's settings: 4 cannot be used
+  - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512: one node has no traffic between nodes to judge
+      next: pulumi config set gpu.nodes '2'
+  - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag floats
+      next: raytrain image pin train-ml-cuda-v1.1
+  - ray-train-efa:job.device is "gpu": no such device; allowed: one of [cuda cpu]
+      next: pulumi config set job.device 'cuda'
+  - ray-train-efa:gpu.node is "2": no such setting; allowed: did you mean gpu.nodes?
+      next: pulumi config rm gpu.node`)
+}
+
+func TestUnknownKeys(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"gpuNodes": "did you mean gpu.nodes?", "image-digest": "did you mean imageDigest?", "nodes": "did you mean gpu.nodes?",
+		"zzz": "adminPrincipalArns, availabilityZone, awsRegion",
+	} {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse(config(map[string]string{key: "2"}))
+			require.ErrorContains(t, err, "no such setting")
+			require.ErrorContains(t, err, want)
+		})
+	}
+}
+
+// declaration is what Pulumi.yaml says of a setting.
+type declaration struct {
+	Type        Type            `json:"type"`
+	Default     json.RawMessage `json:"default"`
+	Description string          `json:"description"`
+}
+
+// The project file is what people read and what the engine checks; the table here is what the program does.
+func TestProjectFileDeclaresTheSameSettings(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Pulumi.yaml")
+	require.NoError(t, err)
+	var project struct {
+		Name   string                 `json:"name"`
+		Config map[string]declaration `json:"config"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &project))
+	assert.Equal(t, Namespace, project.Name)
+	for _, f := range Fields() {
+		declared, ok := project.Config[f.Key]
+		if !assert.True(t, ok, "%s is not declared", f.Key) {
+			continue
+		}
+		delete(project.Config, f.Key)
+		assert.Equal(t, f.Type, declared.Type, f.Key)
+		assert.NotEmpty(t, declared.Description, f.Key)
+		if f.Required {
+			assert.Empty(t, declared.Default, f.Key)
+			continue
+		}
+		want := f.Default
+		if f.Type == String {
+			quoted, err := json.Marshal(f.Default)
+			require.NoError(t, err)
+			want = string(quoted)
+		}
+		assert.Equal(t, want, string(declared.Default), f.Key)
+	}
+	assert.Empty(t, project.Config, "declared and unknown to the program")
+}
+
+func TestStackFilesAreUsable(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"Pulumi.dev.yaml", "Pulumi.prod.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile("../../" + name)
+			require.NoError(t, err)
+			var stack struct {
+				Config map[string]any `json:"config"`
+			}
+			require.NoError(t, yaml.Unmarshal(text, &stack))
+			raw := config(nil)
+			for key, value := range stack.Config {
+				if s, ok := value.(string); ok {
+					raw[key] = s
+					continue
+				}
+				plain, err := json.Marshal(value)
+				require.NoError(t, err)
+				raw[key] = string(plain)
+			}
+			_, err = Parse(raw)
+			require.NoError(t, err)
+		})
+	}
+}
