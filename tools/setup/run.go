@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// setup is one run of the program.
+type setup struct {
+	root    string
+	cache   cache
+	facts   map[fact]string
+	machine machine
+	screen  *screen
+}
+
+// planned is a recipe with the key that it has on this machine.
+type planned struct {
+	recipe
+	key string
+}
+
+// run makes what is missing and links everything into the checkout's bin folder.
+func (s setup) run(ctx context.Context, recipes []recipe) error {
+	began := time.Now()
+	release, err := s.cache.lock(func() { s.screen.say("another set-up is at work: waiting until it is done") })
+	if err != nil {
+		return err
+	}
+	err = s.underLock(ctx, recipes, began)
+	return errors.Join(err, release())
+}
+
+func (s setup) underLock(ctx context.Context, recipes []recipe, began time.Time) error {
+	var all, missing []planned
+	for _, r := range recipes {
+		key, err := r.key(s.root, s.facts)
+		if err != nil {
+			return err
+		}
+		all = append(all, planned{r, key})
+		if !s.cache.has(key) {
+			missing = append(missing, planned{r, key})
+		}
+	}
+	if err := s.machine.check(len(missing) > 0); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(s.root, "bin"), 0o755); err != nil {
+		return fmt.Errorf("making the folder bin: %w", err)
+	}
+	for _, part := range all {
+		if s.cache.has(part.key) {
+			if err := s.link(part); err != nil {
+				return err
+			}
+		}
+	}
+	if len(missing) == 0 {
+		s.screen.say("all %d parts are there (%.1f s)", len(all), time.Since(began).Seconds())
+		return nil
+	}
+	s.screen.say("%d of %d parts to make, into %s", len(missing), len(all), s.cache.dir)
+	if err := s.makeAll(ctx, missing); err != nil {
+		return err
+	}
+	s.screen.say("done in %s", round(time.Since(began)))
+	return nil
+}
+
+// makeAll makes parts, one of each lane at a time and in the given order. The first failure ends the other lanes too.
+func (s setup) makeAll(outer context.Context, missing []planned) error {
+	ctx, cancel := context.WithCancel(outer)
+	defer cancel()
+	lanes := map[lane][]planned{}
+	for _, part := range missing {
+		lanes[part.Lane] = append(lanes[part.Lane], part)
+	}
+	var (
+		wait   sync.WaitGroup
+		mutex  sync.Mutex
+		failed error
+	)
+	for _, queue := range lanes {
+		wait.Go(func() {
+			for _, part := range queue {
+				if ctx.Err() != nil {
+					return
+				}
+				if err := s.make(ctx, part); err != nil {
+					mutex.Lock()
+					if failed == nil {
+						failed = err
+					}
+					mutex.Unlock()
+					cancel()
+					return
+				}
+			}
+		})
+	}
+	prefetched := make(chan struct{})
+	go func() {
+		defer close(prefetched)
+		s.prefetch(ctx, missing)
+	}()
+	wait.Wait()
+	cancel()
+	<-prefetched
+	if failed != nil {
+		return failed
+	}
+	return outer.Err()
+}
+
+// make makes one part.
+func (s setup) make(ctx context.Context, part planned) error {
+	began := time.Now()
+	stop := s.screen.busy(part.Name, part.Version)
+	defer stop()
+	if err := s.cache.begin(part.key); err != nil {
+		return err
+	}
+	log, err := os.Create(s.cache.logPath(part.key))
+	if err != nil {
+		return fmt.Errorf("opening the log of %s: %w", part.Name, err)
+	}
+	env := environment{ctx: ctx, out: s.cache.folder(part.key), source: filepath.Join(s.root, part.Source), log: log}
+	err = nil
+	for _, step := range part.Steps {
+		if err = step.perform(env); err != nil {
+			break
+		}
+	}
+	if closing := log.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return s.explain(ctx, part, err)
+	}
+	if err := s.cache.finish(part.key, time.Since(began)); err != nil {
+		return err
+	}
+	stop()
+	s.screen.say("%s %s: done in %s", part.Name, part.Version, round(time.Since(began)))
+	return s.link(part)
+}
+
+// prefetch downloads the modules of the parts that compile later. What goes wrong here goes wrong again, with a
+// message, when the part is built; so it only costs time.
+func (s setup) prefetch(ctx context.Context, missing []planned) {
+	for _, part := range missing {
+		if part.Prefetch == "" || ctx.Err() != nil {
+			continue
+		}
+		env := environment{ctx: ctx, source: filepath.Join(s.root, part.Source), log: io.Discard}
+		if err := env.run([]string{"go", "list", "-deps", part.Prefetch}); err != nil {
+			return
+		}
+	}
+}
+
+// link links the part's programs into the checkout.
+func (s setup) link(part planned) error {
+	for name, path := range part.Links {
+		if err := link(filepath.Join(s.root, "bin"), name, filepath.Join(s.cache.folder(part.key), path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logTail is how many lines of a log an error shows: with the rest of the message it fits a screen.
+const logTail = 15
+
+// explain says what went wrong with a part, and shows the end of its log unless it was only interrupted.
+func (s setup) explain(ctx context.Context, part planned, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("making %s: %w", part.Name, err)
+	}
+	path := s.cache.logPath(part.key)
+	content, readErr := os.ReadFile(path)
+	if readErr != nil {
+		return errors.Join(fmt.Errorf("making %s: %w", part.Name, err), readErr)
+	}
+	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
+	tail := strings.Join(lines[max(0, len(lines)-logTail):], "\n  | ")
+	return fmt.Errorf("making %s %s: %w; its log %s ends with\n  | %s\nwhat is made so far stays: make setup goes on from there", part.Name, part.Version, err, path, tail)
+}
