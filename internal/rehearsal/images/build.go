@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,8 +51,9 @@ func readFiles(dir, prefix string) ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the stand-in's files in %q: %w", dir, err)
 	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("reading the stand-in's files in %q: no Python file there", dir)
+	// Python loads only this one by itself: without it the stand-in would never start.
+	if !slices.ContainsFunc(files, func(f file) bool { return f.name == path.Join(prefix, "sitecustomize.py") }) {
+		return nil, fmt.Errorf("reading the stand-in's files in %q: no sitecustomize.py there", dir)
 	}
 	return files, nil
 }

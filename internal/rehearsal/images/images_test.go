@@ -157,4 +157,7 @@ func TestNewReportsEveryMissingSetting(t *testing.T) {
 	config.StandIn = filepath.Join(config.StandIn, "absent")
 	_, err = New(context.Background(), "127.0.0.1:5000", config)
 	require.ErrorContains(t, err, config.StandIn)
+	config.StandIn = t.TempDir()
+	_, err = New(context.Background(), "127.0.0.1:5000", config)
+	require.ErrorContains(t, err, "no sitecustomize.py")
 }

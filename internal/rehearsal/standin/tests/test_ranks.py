@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import unittest
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,15 @@ class RanksTest(unittest.TestCase):
         folder = temporary()
         self.addCleanup(folder.cleanup)
         cluster = Cluster(Path(folder.name), environment or {}, fabric or {}, device)
+        self.addCleanup(self.keep, cluster)
         self.addCleanup(cluster.kill)
         cluster.start()
         return cluster
+
+    def keep(self, cluster: Cluster) -> None:
+        """Keep the story's NCCL files where the caller wants to judge them."""
+        if wanted := os.environ.get("KEEP_NCCL_LOGS"):
+            shutil.copytree(cluster.logs, Path(wanted, self.id().rsplit(".", 1)[-1].removeprefix("test_")))
 
     def assert_all_end_well(self, cluster: Cluster) -> None:
         cluster.wait_until(lambda: len(cluster.ended()) == RANKS, PATIENCE_SECONDS)
@@ -58,6 +66,12 @@ class RanksTest(unittest.TestCase):
         self.assertIn("NET/Plugin: Could not find: ofi libnccl-net-ofi.so", cluster.log(0))
         self.assertIn("[send] via NET/Socket/0", cluster.log(3))
         self.assertIn("Connected all rings", cluster.log(3))
+
+    def test_broken_device_falls_back(self) -> None:
+        cluster = self.start({"NCCL_NET": None}, {"deviceBroken": True})
+        self.assert_all_end_well(cluster)
+        self.assertIn("Couldn't open a fabric access domain", cluster.log(0))
+        self.assertIn("Using network Socket", cluster.log(0))
 
     def test_pinned_abort(self) -> None:
         cluster = self.start(device=False)
