@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 }
 
 // testProcess starts a shell script as a container and returns it with its log.
-func testProcess(t *testing.T, script string, volumes ...podinit.Mount) (*process, string) {
+func testProcess(t *testing.T, script string, mounts []podinit.Mount, volumes ...podinit.Mount) (*process, string) {
 	t.Helper()
 	network, err := podnet.New(podnet.Config{})
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func testProcess(t *testing.T, script string, volumes ...podinit.Mount) (*proces
 	p, err := spawner.startProcess(podinit.Spec{
 		Hostname: "pod-0",
 		Root:     filepath.Join(folder, "root"),
-		Mounts:   systemMounts(folder, folder, host, nil),
+		Mounts:   append(systemMounts(folder, folder, host, nil), mounts...),
 		Volumes:  volumes,
 		Devices:  []string{"infiniband/uverbs0"},
 		Command:  podinit.Command{Argv: []string{"bash", "-c", script}, Env: []string{defaultPath, "HOME=" + homeFolder}},
@@ -107,7 +107,7 @@ touch ~/mine /tmp/mine /dev/shm/mine && ls /tmp
 ls /dev/infiniband; ls -d /sys/class/net/lo
 echo discard > /dev/null
 ip -o -4 addr show eth0 2>/dev/null | grep -o 'inet [0-9.]*'
-exit 3`,
+exit 3`, nil,
 		podinit.Mount{Kind: podinit.Bind, Source: volume, Target: "/var/run/secrets/kubernetes.io/serviceaccount", ReadOnly: true},
 		podinit.Mount{Kind: podinit.Bind, Source: volume, Target: "/usr/share/never/existed", ReadOnly: true})
 	assert.Equal(t, 3, waitExit(t, p))
@@ -121,13 +121,29 @@ exit 3`,
 	}
 }
 
+// A container must not keep the memory of other pods' volumes: it sees the
+// folder that they are mounted in, at its own place and among the node's facts.
+func TestContainerForgetsOtherPodsVolumes(t *testing.T) {
+	t.Parallel()
+	other := filepath.Join(t.TempDir(), "other")
+	require.NoError(t, os.Mkdir(other, 0o755))
+	require.NoError(t, unix.Mount(podinit.VolumeSource, other, "tmpfs", 0, ""))
+	t.Cleanup(func() { assert.NoError(t, unix.Unmount(other, unix.MNT_DETACH)) })
+	require.NoError(t, os.WriteFile(filepath.Join(other, "token"), nil, 0o600))
+	shown := podinit.Mount{Kind: podinit.Bind, Source: filepath.Dir(other), Target: "/mnt/shown", ReadOnly: true}
+	own := podinit.Mount{Kind: podinit.Bind, Source: other, Target: "/mnt/own"}
+	p, log := testProcess(t, "ls /mnt/shown/other; ls /mnt/own; grep -c "+podinit.VolumeSource+" /proc/self/mountinfo", []podinit.Mount{shown}, own)
+	assert.Zero(t, waitExit(t, p))
+	assert.Equal(t, "token\n1\n", logText(t, log, logOptions{tail: -1}))
+}
+
 func TestContainerEndsWhole(t *testing.T) {
 	t.Parallel()
 	p, log := testProcess(t, `
 trap 'echo got term; exit 7' TERM
 setsid sleep 1000 &
 echo ready
-while true; do sleep 0.05; done`)
+while true; do sleep 0.05; done`, nil)
 	waitForLog(t, log, "ready")
 	p.signal(unix.SIGTERM)
 	assert.Equal(t, 7, waitExit(t, p), "an orphan in a session of its own must not outlive the command")
@@ -136,7 +152,7 @@ while true; do sleep 0.05; done`)
 
 func TestKilledContainerReports137(t *testing.T) {
 	t.Parallel()
-	p, log := testProcess(t, `trap '' TERM; echo ready; while true; do sleep 0.05; done`)
+	p, log := testProcess(t, `trap '' TERM; echo ready; while true; do sleep 0.05; done`, nil)
 	waitForLog(t, log, "ready")
 	p.signal(unix.SIGKILL)
 	assert.Equal(t, 137, waitExit(t, p))
@@ -151,7 +167,7 @@ func waitForLog(t *testing.T, path, want string) {
 
 func TestExecRunsBesideTheContainer(t *testing.T) {
 	t.Parallel()
-	p, log := testProcess(t, `echo here > /tmp/file; echo ready; sleep 1000`)
+	p, log := testProcess(t, `echo here > /tmp/file; echo ready; sleep 1000`, nil)
 	waitForLog(t, log, "ready")
 	var out, errOut bytes.Buffer
 	code, err := p.exec(t.Context(), execOptions{

@@ -29,6 +29,9 @@ func buildRoot(spec Spec) error {
 	if err := mirror("/", root, ownedTopLevel()); err != nil {
 		return err
 	}
+	if err := forgetVolumes(root); err != nil {
+		return err
+	}
 	if err := unix.Mount("proc", filepath.Join(root, "proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mounting /proc (a container whose own /proc is masked cannot host a rehearsal): %w", err)
 	}
@@ -38,14 +41,22 @@ func buildRoot(spec Spec) error {
 	if err := os.MkdirAll(filepath.Join(root, "run/lock"), 0o755); err != nil {
 		return err
 	}
-	if err := applyAll(root, spec.Mounts); err != nil {
-		return err
+	for _, m := range spec.Mounts {
+		if err := m.apply(root); err != nil {
+			return fmt.Errorf("mounting %q: %w", m.Target, err)
+		}
+		if m.Kind != Bind || !m.ReadOnly {
+			continue // only the machine's own folders can hold volumes of other pods
+		}
+		// At once: what a later mount covers can no longer be reached.
+		if err := forgetVolumes(root); err != nil {
+			return err
+		}
 	}
-	if err := forgetVolumes(root); err != nil {
-		return err
-	}
-	if err := applyAll(root, spec.Volumes); err != nil {
-		return err
+	for _, m := range spec.Volumes {
+		if err := m.apply(root); err != nil {
+			return fmt.Errorf("mounting volume at %q: %w", m.Target, err)
+		}
 	}
 	return pivot(root)
 }
@@ -119,15 +130,6 @@ func volumeMounts(table, prefix string) []string {
 		}
 	}
 	return points
-}
-
-func applyAll(root string, mounts []Mount) error {
-	for _, m := range mounts {
-		if err := m.apply(root); err != nil {
-			return fmt.Errorf("mounting %q: %w", m.Target, err)
-		}
-	}
-	return nil
 }
 
 func (m Mount) apply(root string) error {
