@@ -1,0 +1,70 @@
+# Two commands do everything: `make rehearse` shows the program at work without an AWS account, `make test` runs every
+# test. Both set up first what they need; `make help` lists the rest.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# Packages whose tests are quick to compile with the race detector: those that link neither Pulumi's generated SDKs nor
+# the Kubernetes client, each of which takes minutes and gigabytes with it on a small machine.
+HEAVY_IMPORTS := github.com/pulumi/pulumi-(aws|kubernetes|eks)/sdk|github.com/pulumi/pulumi/(sdk|pkg)/v3|k8s.io/client-go/(kubernetes|rest)
+# One line a package: its path, then everything that it and its tests import, directly or not.
+LIST_IMPORTS  := go list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' ./...
+LIGHT = $$($(LIST_IMPORTS) | grep -Ev '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u)
+HEAVY = $$($(LIST_IMPORTS) | grep -E '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u)
+
+# How long the slowest package's tests may take. Whole rehearsals run in them, on machines that may be busy.
+TEST_TIMEOUT := 45m
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: go
+go:
+	@command -v go >/dev/null || { echo 'missing: Go 1.26 or later, https://go.dev/dl' >&2; exit 1; }
+
+.PHONY: setup
+setup: go ## build or install what a rehearsal needs, once per version, into a cache outside the checkout
+	@go run ./tools/setup
+
+.PHONY: build
+build: setup ## build this project's own binaries: raytrain, the emulated AWS provider, the training job's provider
+	go build -o bin/raytrain ./cmd/raytrain
+	go build -o bin/pulumi-resource-aws ./cmd/pulumi-resource-aws
+	go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider
+
+.PHONY: rehearse
+rehearse: build ## the whole cycle on the embedded cloud: preview, up, verdict, destroy
+	bin/raytrain rehearse
+
+.PHONY: test
+test: build ## every test, as CI runs it
+	go vet ./...
+	go test -race -timeout $(TEST_TIMEOUT) $(LIGHT)
+	# One package at a time: each of these may run a cluster. Never from Go's cache, which cannot see that a tool changed.
+	go test -count 1 -p 1 -timeout $(TEST_TIMEOUT) $(HEAVY)
+
+.PHONY: test-quick
+test-quick: go ## only the tests that need no set-up, without the race detector
+	go test -timeout $(TEST_TIMEOUT) $(LIGHT)
+
+.PHONY: lint
+lint: go ## golangci-lint with the list in .golangci.yml
+	@go run ./tools/setup -only golangci-lint
+	bin/golangci-lint run ./...
+
+.PHONY: golden
+golden: build ## write the golden files anew; read the difference as prose before you commit it
+	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
+
+.PHONY: fuzz
+fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
+	for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' transport/*_test.go | cut -c 6-); do \
+		go test ./transport -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
+	done
+
+.PHONY: clean-cache
+clean-cache: go ## remove what set-up made, for every checkout
+	@go run ./tools/setup -clean
