@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/charts"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/images"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/standin"
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
@@ -92,7 +92,7 @@ func (d *daemon) build(ctx context.Context) (err error) {
 	}
 	d.registry, err = images.New(ctx, d.endpoint.Registry, images.Config{
 		Raytrain: self, RayVenv: d.tools.RayVenv, Operator: d.tools.KubeRayOperator,
-		StandIn: filepath.Join(d.config.Root, "internal", "rehearsal", "standin"), Region: d.config.Region,
+		StandIn: standin.Folder(d.config.Root), Region: d.config.Region,
 	})
 	if err != nil {
 		return err
