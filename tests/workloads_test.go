@@ -48,7 +48,7 @@ func TestHeadThatCannotFitIsRefused(t *testing.T) {
 			t.Parallel()
 			r := runProgram(t, options{config: config})
 			require.ErrorContains(t, r.err, "placing the head")
-			require.ErrorContains(t, r.err, "next: pulumi config set ray.headCpu")
+			require.ErrorContains(t, r.err, "next: pulumi config set --path ray.headCpu")
 			assert.Empty(t, r.ofType(rayCluster))
 		})
 	}

@@ -109,7 +109,7 @@ func CheckHead(node capacity.InstanceType, headCPU, headMemory string) error {
 	}
 	if cpu.MilliValue() > int64(cpuMillis) || memory.Value() > int64(memoryMiB)<<20 {
 		return fmt.Errorf("placing the head with %s CPU and %s memory on a %s: %w: with the other pods it asks for %dm CPU and %d MiB, "+
-			"and about %dm and %d MiB are allocatable; next: pulumi config set ray.headCpu 3 && pulumi config set ray.headMemory 10Gi, "+
+			"and about %dm and %d MiB are allocatable; next: pulumi config set --path ray.headCpu 3 && pulumi config set --path ray.headMemory 10Gi, "+
 			"or a larger system.instanceType", headCPU, headMemory, node.Name, ErrShape,
 			cpu.MilliValue(), memory.Value()>>20, cpuMillis, memoryMiB)
 	}

@@ -31,7 +31,7 @@ func chooseZones(request Request, gpuZones, systemZones []string) (zone, control
 		}
 	}
 	return "", "", fmt.Errorf("choosing a second zone of %q for the control plane: %w: %s is offered in %s only; "+
-		"next: pulumi config set system.instanceType with a type that two zones offer",
+		"next: pulumi config set --path system.instanceType with a type that two zones offer",
 		request.Region, ErrNoOffering, request.System.Type, zone)
 }
 

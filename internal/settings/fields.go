@@ -20,7 +20,7 @@ const (
 
 // Field is one setting: what Pulumi.yaml declares of it, how it is checked and where it goes.
 type Field struct {
-	// Key is the name without namespace. The dots in it are part of the name: `pulumi config set gpu.nodes 2`.
+	// Key is the name without namespace. A name with dots is a path: `pulumi config set --path gpu.nodes 2`.
 	Key string
 	// Type is the declared type.
 	Type Type

@@ -17,8 +17,12 @@ func Load(ctx *pulumi.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
+	names := groups()
 	for _, f := range fields() {
-		key := Namespace + ":" + f.Key
+		names = append(names, f.Key)
+	}
+	for _, name := range names {
+		key := Namespace + ":" + name
 		if value, ok := ctx.GetConfig(key); ok {
 			raw[key] = value
 		}
@@ -44,14 +48,12 @@ func hostConfig() (map[string]string, error) {
 // Parse turns config, keyed namespace:name as the engine passes it, into settings. Keys of other namespaces are ignored.
 // Its error is a Problems that names everything that is wrong.
 func Parse(raw map[string]string) (Settings, error) {
-	var (
-		s        Settings
-		problems Problems
-	)
+	var s Settings
+	flat, problems := flatten(raw)
 	known := map[string]bool{}
 	for _, f := range fields() {
 		known[f.Key] = true
-		value, ok := raw[Namespace+":"+f.Key]
+		value, ok := flat[f.Key]
 		if !ok && f.Required {
 			problems = append(problems, f.problem(Problem{Missing: true}))
 			continue
@@ -63,7 +65,7 @@ func Parse(raw map[string]string) (Settings, error) {
 			problems = append(problems, f.problem(Problem{Value: value, Cause: err.Error()}))
 		}
 	}
-	problems = append(problems, unknown(raw, known)...)
+	problems = append(problems, unknown(flat, known)...)
 	if len(problems) == 0 {
 		problems = append(problems, crossCheck(s)...)
 	}
@@ -80,17 +82,16 @@ func (f Field) problem(p Problem) Problem {
 }
 
 // unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its default in force.
-func unknown(raw map[string]string, known map[string]bool) Problems {
+func unknown(flat map[string]string, known map[string]bool) Problems {
 	var problems Problems
-	for _, full := range slices.Sorted(maps.Keys(raw)) {
-		key, ours := strings.CutPrefix(full, Namespace+":")
-		if !ours || known[key] {
+	for _, key := range slices.Sorted(maps.Keys(flat)) {
+		if known[key] {
 			continue
 		}
 		p := Problem{
-			Key: key, Value: raw[full], Cause: "no such setting",
+			Key: key, Value: flat[key], Cause: "no such setting",
 			Allowed: strings.Join(slices.Sorted(maps.Keys(known)), ", "),
-			Next:    fmt.Sprintf("pulumi config rm %s", key),
+			Next:    "pulumi config rm " + pathFlag(key) + key,
 		}
 		if near := nearest(key, known); near != "" {
 			p.Allowed = fmt.Sprintf("did you mean %s?", near)

@@ -39,12 +39,20 @@ func (p Problem) String() string {
 	}
 	next := p.Next
 	if next == "" && p.Example != "" {
-		next = fmt.Sprintf("pulumi config set %s '%s'", p.Key, p.Example)
+		next = fmt.Sprintf("pulumi config set %s%s '%s'", pathFlag(p.Key), p.Key, p.Example)
 	}
 	if next != "" {
 		fmt.Fprintf(&b, "\n      next: %s", next)
 	}
 	return b.String()
+}
+
+// pathFlag makes the CLI put a name with dots into its group, where the engine keeps the others.
+func pathFlag(key string) string {
+	if strings.Contains(key, ".") {
+		return "--path "
+	}
+	return ""
 }
 
 // Problems is every unusable setting of a stack, in the order of the settings' table.

@@ -22,6 +22,7 @@ var (
 	errForm  = errors.New("not of the form that is allowed")
 	errRange = errors.New("out of range")
 	errEmpty = errors.New("empty")
+	errGroup = errors.New("it holds settings and is none itself")
 )
 
 func matching(form *regexp.Regexp, at func(*Settings) *string) setter {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
@@ -163,13 +164,56 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	})
 	require.EqualError(t, err, `checking the stack's settings: 4 cannot be used
   - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512: one node has no traffic between nodes to judge
-      next: pulumi config set gpu.nodes '2'
+      next: pulumi config set --path gpu.nodes '2'
   - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag floats
       next: raytrain image pin train-ml-cuda-v1.1
   - ray-train-efa:job.device is "gpu": no such device; allowed: one of [cuda cpu]
-      next: pulumi config set job.device 'cuda'
+      next: pulumi config set --path job.device 'cuda'
   - ray-train-efa:gpu.node is "2": no such setting; allowed: did you mean gpu.nodes?
-      next: pulumi config rm gpu.node`)
+      next: pulumi config rm --path gpu.node`)
+}
+
+// The engine reads the dots of Pulumi.yaml as paths and passes groups; the Automation API passes names as they are.
+func TestGroupsAndNames(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config map[string]string
+		nodes  int
+		says   string
+	}{
+		{"in the group", map[string]string{"gpu": `{"nodes":3,"volumeGiB":200}`}, 3, ""},
+		{"in the group, as text", map[string]string{"gpu": `{"nodes":"3"}`}, 3, ""},
+		{"by name", map[string]string{"gpu.nodes": "3"}, 3, ""},
+		{"by name, beside the engine's default", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":2}`}, 3, ""},
+		{"twice the same", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":3}`}, 3, ""},
+		{"twice differently", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":4}`}, 0, `also set to "4"`},
+		{"bad, in the group", map[string]string{"gpu": `{"nodes":1}`}, 0, `ray-train-efa:gpu.nodes is "1": out of range`},
+		{"misspelt, in the group", map[string]string{"gpu": `{"node":3}`}, 0, "did you mean gpu.nodes?"},
+		{"no group", map[string]string{"gpu": "3"}, 0, "it holds settings and is none itself"},
+		{"no JSON", map[string]string{"gpu": "{"}, 0, `reading "gpu"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			have, err := Parse(config(test.config))
+			if test.says != "" {
+				require.ErrorContains(t, err, test.says)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.nodes, have.GPU.Nodes)
+		})
+	}
+	have, err := Parse(config(map[string]string{
+		"job":    `{"environment":{"NCCL_NET":""},"enabled":false,"model":"tiny"}`,
+		"charts": `{"efa":{"version":"v0.5.19"},"timeoutSeconds":60}`, "ray": `{"headCpu":2}`,
+	}))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"NCCL_NET": ""}, have.Job.Environment)
+	assert.False(t, have.Job.Enabled)
+	assert.Equal(t, "v0.5.19", have.Charts.EFA.Version)
+	assert.Equal(t, "2", have.Ray.HeadCPU)
 }
 
 func TestUnknownKeys(t *testing.T) {
@@ -197,6 +241,10 @@ type declaration struct {
 // The project file is what people read and what the engine checks; the table here is what the program does.
 func TestProjectFileDeclaresTheSameSettings(t *testing.T) {
 	t.Parallel()
+	loaded, err := workspace.LoadProject("../../Pulumi.yaml")
+	require.NoError(t, err, "the engine cannot read it")
+	require.Len(t, loaded.Plugins.Providers, 1)
+	assert.Equal(t, "./provider", loaded.Plugins.Providers[0].Path)
 	text, err := os.ReadFile("../../Pulumi.yaml")
 	require.NoError(t, err)
 	var project struct {
