@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from raytrain_job.settings import Config, Settings
@@ -16,6 +16,9 @@ CLUSTER_WAIT_SECONDS = 60.0
 # Placement is checked before, so a worker group that does not start within Ray's
 # 60 s will not start at all; without a limit Ray retries for ever.
 CONTROLLER_FAILURE_LIMIT = 0
+# Where Ray Train keeps what it reports. The job saves no checkpoint, so nothing
+# needs to be shared between nodes or to outlive the head's pod.
+STORAGE = "/tmp/raytrain-storage"
 
 
 class ClusterError(RuntimeError):
@@ -46,7 +49,7 @@ def drive(settings: Settings) -> dict[str, Any]:
 
     config = settings.config
     ray.init(address="auto", log_to_driver=True)
-    wait_for_cluster(config, lambda: ray.nodes())
+    wait_for_cluster(config, ray.nodes)
     starts = ray.remote(num_cpus=0)(Starts).remote()
     trainer = TorchTrainer(
         train,
@@ -64,6 +67,7 @@ def drive(settings: Settings) -> dict[str, Any]:
         ),
         run_config=RunConfig(
             name=settings.identity.submission_id,
+            storage_path=STORAGE,
             failure_config=FailureConfig(
                 max_failures=config.max_failures, controller_failure_limit=CONTROLLER_FAILURE_LIMIT
             ),
@@ -75,7 +79,7 @@ def drive(settings: Settings) -> dict[str, Any]:
     return result.return_value
 
 
-def wait_for_cluster(config: Config, nodes: Any, wait: float = CLUSTER_WAIT_SECONDS) -> None:
+def wait_for_cluster(config: Config, nodes: Callable[[], Sequence[dict[str, Any]]], wait: float = CLUSTER_WAIT_SECONDS) -> None:
     """Return once enough nodes offer their GPUs; raise ClusterError after wait seconds."""
     deadline = time.monotonic() + wait
     while True:

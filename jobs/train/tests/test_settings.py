@@ -1,0 +1,58 @@
+"""What the job accepts and how it refuses."""
+
+from __future__ import annotations
+
+import unittest
+
+from raytrain_job.settings import Config, Identity, SettingsError, load
+from tests.support import config, environment
+
+
+class SettingsTest(unittest.TestCase):
+    def test_reads_everything(self) -> None:
+        settings = load(environment(unknown="ignored"))
+        self.assertEqual(Identity("job-a1", "00ff", 1), settings.identity)
+        want = Config(
+            model="tiny", steps=10, batch_size=2, sequence_length=32, learning_rate=0.01, seed=7, device="cpu",
+            wrap_min_parameters=10_000, max_failures=0, world_size=8, nodes=2, gpus_per_node=4,
+        )
+        self.assertEqual(want, settings.config)
+
+    def test_warm_up_leaves_steps_to_measure(self) -> None:
+        for steps, want in ((2, 1), (3, 1), (10, 5), (50, 5)):
+            with self.subTest(steps=steps):
+                self.assertEqual(want, config(steps=steps).warmup_steps)
+
+    def test_refuses(self) -> None:
+        cases = [
+            ({"model": "gpt-2"}, r"RAYTRAIN_CONFIG.model is 'gpt-2': give one of Qwen/Qwen2.5-0.5B, Qwen/Qwen2.5-1.5B, tiny"),
+            ({"model": ["tiny"]}, r"RAYTRAIN_CONFIG.model is \['tiny'\]"),
+            ({"steps": 1}, r"RAYTRAIN_CONFIG.steps is 1: give a whole number of 2 or more"),
+            ({"steps": True}, r"RAYTRAIN_CONFIG.steps is True"),
+            ({"steps": 2.5}, r"RAYTRAIN_CONFIG.steps is 2.5"),
+            ({"steps": None}, r"RAYTRAIN_CONFIG.steps is missing"),
+            ({"learningRate": 0}, r"RAYTRAIN_CONFIG.learningRate is 0: give a number above 0"),
+            ({"learningRate": float("inf")}, r"RAYTRAIN_CONFIG.learningRate is inf"),
+            ({"device": "tpu"}, r"RAYTRAIN_CONFIG.device is 'tpu': give one of cuda, cpu"),
+            ({"worldSize": 6}, r"worldSize is 6: give nodes x gpusPerNode = 8"),
+            ({"maxFailures": -1}, r"RAYTRAIN_CONFIG.maxFailures is -1"),
+        ]
+        for changes, want in cases:
+            with self.subTest(changes=changes), self.assertRaisesRegex(SettingsError, want):
+                load(environment(**changes))
+
+    def test_names_every_problem_at_once(self) -> None:
+        wrong = environment(steps=0, device="tpu") | {"RAYTRAIN_NONCE": "xyz", "RAYTRAIN_ATTEMPT": "0", "RAYTRAIN_SUBMISSION_ID": "Job 1"}
+        with self.assertRaises(SettingsError) as raised:
+            load(wrong)
+        for name in ("RAYTRAIN_SUBMISSION_ID", "RAYTRAIN_NONCE", "RAYTRAIN_ATTEMPT", "RAYTRAIN_CONFIG.steps", "RAYTRAIN_CONFIG.device"):
+            self.assertIn(name, str(raised.exception))
+
+    def test_refuses_what_is_no_configuration(self) -> None:
+        for text, want in (("{", "is not JSON"), ("[]", "give a JSON object"), (None, "is not set")):
+            variables = environment()
+            del variables["RAYTRAIN_CONFIG"]
+            if text is not None:
+                variables["RAYTRAIN_CONFIG"] = text
+            with self.subTest(text=text), self.assertRaisesRegex(SettingsError, want):
+                load(variables)
