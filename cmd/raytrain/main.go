@@ -55,7 +55,7 @@ func run() int {
 	defer stop()
 	// A rehearsal puts this program on the PATH as `aws`.
 	if filepath.Base(os.Args[0]) == "aws" {
-		return awscli.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+		return awscli.Main(ctx, os.Args[1:])
 	}
 	err := newRootCommand().ExecuteContext(ctx)
 	if err == nil {

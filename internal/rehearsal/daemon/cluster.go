@@ -20,6 +20,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/controlplane"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/nodeagent"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/podnet"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/podnet/clusterdns"
 )
 
 // cluster is one running EKS cluster.
@@ -90,8 +91,8 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 	if err := c.network.Proxy(ctx, inside.String(), outside); err != nil {
 		return err
 	}
-	if err := nodeagent.ServeDNS(ctx, nodeagent.DNSConfig{
-		REST: c.plane.AdminConfig(), Network: c.network, Address: dns, Log: c.log,
+	if err := clusterdns.Start(ctx, clusterdns.Config{
+		Client: c.client, Network: c.network, Address: dns, Served: []netip.Addr{apiServer, dns},
 	}); err != nil {
 		return err
 	}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
+)
+
+func TestShellQuoteMakesOneWord(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"plain", "two words", `it's "quoted" $HOME`, ""} {
+		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(text)).Output()
+		require.NoError(t, err)
+		assert.Equal(t, text, string(out))
+	}
+}
+
+func TestMismatchesCompareWithTheTable(t *testing.T) {
+	t.Parallel()
+	empty := true
+	good := rehearsal.Result{Verdict: "not-efa", Exit: 2, Phase: "gate", AccountEmpty: &empty}
+	assert.Empty(t, mismatches("tcp-fallback", good))
+
+	passed := rehearsal.Result{Verdict: "efa", Exit: 0, AccountEmpty: nil}
+	assert.Len(t, mismatches("tcp-fallback", passed), 4)
+}
+
+// run executes the root command and returns its output and error.
+func runCommand(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestListFaultsPrintsTheTable(t *testing.T) {
+	t.Parallel()
+	out, err := runCommand(t, "rehearse", "--list-faults")
+	require.NoError(t, err)
+	assert.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 10)
+	assert.Contains(t, out, "no-self-egress\tgate\tpinned\tinconclusive\t2\t")
+}
+
+func TestBadFlagsAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := runCommand(t, "rehearse", "--fault", "nope", "--speed", "-1", "--set", "steps", "--root", t.TempDir(), "--dir", t.TempDir())
+	require.Error(t, err)
+	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`, "make setup"} {
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func TestStepsNeedARehearsal(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"rehearse", "up"}, {"rehearse", "stop"}, {"rehearse", "env"},
+	} {
+		_, err := runCommand(t, args...)
+		require.ErrorIs(t, err, errNoDir, args)
+	}
+	_, err := runCommand(t, "rehearse", "destroy", "--dir", t.TempDir())
+	require.ErrorIs(t, err, rehearsal.ErrNotARehearsal)
+}
