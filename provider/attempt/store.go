@@ -23,7 +23,8 @@ type Store struct {
 	kubernetes kubernetes.Interface
 	namespace  string
 	name       string
-	// version is what the record was when it was last seen; empty for none.
+	// exists and version are what was last seen of the record.
+	exists  bool
 	version string
 }
 
@@ -36,7 +37,7 @@ func NewStore(client kubernetes.Interface, namespace, name string) *Store {
 func (s *Store) Load(ctx context.Context) (*Record, error) {
 	object, err := s.kubernetes.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		s.version = ""
+		s.exists, s.version = false, ""
 		return nil, nil //nolint:nilnil // no record is a regular answer, not an error
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 		return nil, fmt.Errorf("decoding attempt record %q in namespace %q (to give it up: kubectl -n %s delete configmap %s): %w",
 			s.name, s.namespace, s.namespace, s.name, err)
 	}
-	s.version = object.ResourceVersion
+	s.exists, s.version = true, object.ResourceVersion
 	return &record, nil
 }
 
@@ -65,7 +66,7 @@ func (s *Store) Save(ctx context.Context, record Record) error {
 		Data: map[string]string{recordKey: string(text)},
 	}
 	maps := s.kubernetes.CoreV1().ConfigMaps(s.namespace)
-	if s.version == "" {
+	if !s.exists {
 		object, err = maps.Create(ctx, object, metav1.CreateOptions{})
 	} else {
 		object, err = maps.Update(ctx, object, metav1.UpdateOptions{})
@@ -76,6 +77,6 @@ func (s *Store) Save(ctx context.Context, record Record) error {
 	if err != nil {
 		return fmt.Errorf("writing attempt record %q in namespace %q: %w", s.name, s.namespace, err)
 	}
-	s.version = object.ResourceVersion
+	s.exists, s.version = true, object.ResourceVersion
 	return nil
 }
