@@ -9,10 +9,11 @@ SHELL       := /bin/bash
 # Packages whose tests are quick to compile with the race detector: those that link neither Pulumi's generated SDKs nor
 # the Kubernetes client, each of which takes minutes and gigabytes with it on a small machine.
 HEAVY_IMPORTS := github.com/pulumi/pulumi-(aws|kubernetes|eks)/sdk|github.com/pulumi/pulumi/(sdk|pkg)/v3|k8s.io/client-go/(kubernetes|rest)
-# One line a package: its path, then everything that it and its tests import, directly or not.
+# One line a test package: its path, then everything that it imports, directly or not.
 LIST_IMPORTS  := go list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' ./...
-LIGHT = $$($(LIST_IMPORTS) | grep -Ev '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u)
-HEAVY = $$($(LIST_IMPORTS) | grep -E '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u)
+ALL   = $(LIST_IMPORTS) | cut -d' ' -f1 | sort -u
+HEAVY = $(LIST_IMPORTS) | grep -E '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u
+LIGHT = comm -23 <($(ALL)) <($(HEAVY))
 
 # How long the slowest package's tests may take. Whole rehearsals run in them, on machines that may be busy.
 TEST_TIMEOUT := 45m
@@ -42,13 +43,13 @@ rehearse: build ## the whole cycle on the embedded cloud: preview, up, verdict, 
 .PHONY: test
 test: build ## every test, as CI runs it
 	go vet ./...
-	go test -race -timeout $(TEST_TIMEOUT) $(LIGHT)
+	go test -race -timeout $(TEST_TIMEOUT) $$($(LIGHT))
 	# One package at a time: each of these may run a cluster. Never from Go's cache, which cannot see that a tool changed.
-	go test -count 1 -p 1 -timeout $(TEST_TIMEOUT) $(HEAVY)
+	go test -count 1 -p 1 -timeout $(TEST_TIMEOUT) $$($(HEAVY))
 
 .PHONY: test-quick
 test-quick: go ## only the tests that need no set-up, without the race detector
-	go test -timeout $(TEST_TIMEOUT) $(LIGHT)
+	go test -timeout $(TEST_TIMEOUT) $$($(LIGHT))
 
 .PHONY: lint
 lint: go ## golangci-lint with the list in .golangci.yml

@@ -33,6 +33,9 @@ type Kubernetes struct {
 type Toolchain struct {
 	// Root is the checkout.
 	Root string
+	// Cache is the folder outside the checkout that the parts really lie in: whoever hides folders from a program that
+	// is part of the toolchain must leave it this one.
+	Cache string
 	// Bin is the checkout's bin folder, for the PATH of the engine and its providers.
 	Bin string
 	// Raytrain is this project's own command.
@@ -56,25 +59,38 @@ type Toolchain struct {
 // Locate returns the toolchain of the checkout at root. Its error names every part that is missing, wraps ErrMissing
 // and says what to run.
 func Locate(root string) (Toolchain, error) {
-	root, err := filepath.Abs(root)
+	return locate(root, func(t Toolchain) []string { return append(t.installed(), t.built()...) })
+}
+
+// LocateInstalled is Locate for those who use only what set-up installs, not the binaries that are built from the
+// checkout itself: the paths of the latter may not exist.
+func LocateInstalled(root string) (Toolchain, error) {
+	return locate(root, Toolchain.installed)
+}
+
+// locate lays out the toolchain and checks that the wanted parts are there.
+func locate(root string, wanted func(Toolchain) []string) (Toolchain, error) {
+	absolute, err := filepath.Abs(root)
 	if err != nil {
 		return Toolchain{}, fmt.Errorf("resolving checkout %q: %w", root, err)
 	}
-	found := at(root)
+	found := at(absolute)
 	var missing []string
-	for _, part := range found.parts() {
+	for _, part := range wanted(found) {
 		// Stat follows links: a link into a cache that was cleaned counts as missing.
 		if _, err := os.Stat(part); err != nil {
-			name, relErr := filepath.Rel(root, part)
-			if relErr != nil {
-				name = part
-			}
-			missing = append(missing, name)
+			missing = append(missing, strings.TrimPrefix(part, absolute+string(filepath.Separator)))
 		}
 	}
 	if len(missing) > 0 {
-		return Toolchain{}, fmt.Errorf("finding the toolchain in %q: no %s: %w", root, strings.Join(missing, ", "), ErrMissing)
+		return Toolchain{}, fmt.Errorf("finding the toolchain in %q: no %s: %w", absolute, strings.Join(missing, ", "), ErrMissing)
 	}
+	venv, err := filepath.EvalSymlinks(found.RayVenv)
+	if err != nil {
+		return Toolchain{}, fmt.Errorf("finding the cache that the toolchain lies in: %w", err)
+	}
+	// CACHE/PART/venv
+	found.Cache = filepath.Dir(filepath.Dir(venv))
 	return found, nil
 }
 
@@ -97,12 +113,17 @@ func at(root string) Toolchain {
 	}
 }
 
-// parts lists every path that must exist.
-func (t Toolchain) parts() []string {
+// installed lists what set-up installs.
+func (t Toolchain) installed() []string {
 	return []string{
-		t.Raytrain, t.Pulumi, t.Kubernetes.Binary, t.Kubernetes.Kubectl, t.KubeRayOperator, t.KubeRayCRDs,
-		filepath.Join(t.RayVenv, "bin", "ray"), t.PluginAWS, t.PluginEKS, t.PluginKubernetes, t.PluginRaytrain,
+		t.Pulumi, t.Kubernetes.Binary, t.Kubernetes.Kubectl, t.KubeRayOperator, t.KubeRayCRDs,
+		filepath.Join(t.RayVenv, "bin", "ray"), t.PluginEKS, t.PluginKubernetes,
 	}
+}
+
+// built lists what is built from the checkout itself.
+func (t Toolchain) built() []string {
+	return []string{t.Raytrain, t.PluginAWS, t.PluginRaytrain}
 }
 
 // FindRoot returns the nearest checkout at or above folder.

@@ -124,7 +124,11 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 	started := make([]*process, len(stage))
 	begin := time.Now()
 	for i, part := range stage {
-		command := exec.Command(c.config.Tools.Binary, append([]string{part.name}, part.args...)...)
+		arguments := append([]string{part.name}, part.args...)
+		if c.config.KubernetesVersion != "" && part.name != "etcd" {
+			arguments = append(arguments, "--emulated-version=kube="+c.config.KubernetesVersion)
+		}
+		command := exec.Command(c.config.Tools.Binary, arguments...)
 		command.Dir = c.config.Dir
 		// Nothing of the caller's environment may change how a component behaves; etcd reads flags from there.
 		command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.config.Dir}

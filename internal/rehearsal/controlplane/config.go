@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
@@ -26,6 +27,9 @@ const (
 	defaultStartTimeout = 90 * time.Second
 )
 
+// minorVersion matches the form in which EKS names Kubernetes versions.
+var minorVersion = regexp.MustCompile(`^1\.[0-9]+$`)
+
 // Config describes one control plane.
 type Config struct {
 	// Dir holds everything that the control plane keeps: data, certificates, kubeconfigs, logs.
@@ -34,7 +38,8 @@ type Config struct {
 	Tools toolchain.Kubernetes
 	// ClusterName is used in the names of kubeconfig contexts and in errors.
 	ClusterName string
-	// KubernetesVersion is the wanted minor version, such as "1.36". Empty takes what the binary is.
+	// KubernetesVersion is the wanted minor version, such as "1.36". A version up to three older than the binary's is
+	// emulated, by Kubernetes' own means: the API server offers what that version offered. Empty takes the binary's.
 	KubernetesVersion string
 	// ServiceCIDR is where Services get their addresses. Default: 172.20.0.0/16, as on EKS.
 	ServiceCIDR string
@@ -72,6 +77,9 @@ func (c Config) withDefaults() (Config, error) {
 		if parsed, err := url.Parse(c.TokenWebhookURL); err != nil || parsed.Host == "" {
 			problems = append(problems, fmt.Errorf("TokenWebhookURL %q: want a URL such as %q", c.TokenWebhookURL, "http://127.0.0.1:8080/authenticate"))
 		}
+	}
+	if c.KubernetesVersion != "" && !minorVersion.MatchString(c.KubernetesVersion) {
+		problems = append(problems, fmt.Errorf("KubernetesVersion %q: want a minor version such as %q", c.KubernetesVersion, "1.36"))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return c, fmt.Errorf("checking the configuration of control plane %q: %w", c.ClusterName, err)
