@@ -72,9 +72,9 @@ func TestSeedSweep(t *testing.T) {
 			continue
 		}
 		if wrong++; report.Verdict == transport.EFA {
-			t.Errorf("seed %d: FALSE PASS, want one of %q\nrun: %+v", seed, truth.Accept, run.Normal())
+			t.Errorf("seed %d: FALSE PASS, want one of %q\nrun: %+v\nnext: %+v", seed, truth.Accept, run.Normal(), run.Normal().Next)
 		} else if wrong <= 10 {
-			t.Errorf("seed %d: verdict %q, want one of %q\nrun: %+v", seed, report.Verdict, truth.Accept, run.Normal())
+			t.Errorf("seed %d: verdict %q, want one of %q\nrun: %+v\nfirst findings: %+v", seed, report.Verdict, truth.Accept, run.Normal(), report.Findings[:min(2, len(report.Findings))])
 		}
 		keep(t, seed, files)
 	}

@@ -67,22 +67,26 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 		if len(receives[me]) > 0 && w.run.NCCL.AtLeast(24, 0) {
 			out = append(out, w.proxy(m, "[Proxy Progress] Device "+itoa(m.local)+" CPU core 8"))
 		}
+		// One line of the odd process names sockets, whichever comes first.
+		net := func() string {
+			if oneOff && m.proc == w.odd {
+				oneOff = false
+				return "Socket"
+			}
+			return w.network(c, m)
+		}
 		for _, e := range receives[me] {
 			if w.overNet(c, e) {
-				out = append(out, w.netLine(c, m, e, false, w.network(c, m)))
+				out = append(out, w.netLine(c, m, e, false, net()))
 			}
 		}
 		for _, e := range sends[me] {
-			net := w.network(c, m)
 			if !w.overNet(c, e) {
 				shm := w.run.NCCL.AtLeast(10, 0) && w.run.Seed%5 == 0
-				out = append(out, w.log(m, subInit|subP2P, noise, w.forms.inside(e.channel, c, e.from, e.to, shm)))
+				out = append(out, w.log(m, subInit|subP2P, roleInside, w.forms.inside(e.channel, c, e.from, e.to, shm)))
 				continue
 			}
-			if oneOff && m.proc == w.odd {
-				net, oneOff = "Socket", false
-			}
-			out = append(out, w.netLine(c, m, e, true, net))
+			out = append(out, w.netLine(c, m, e, true, net()))
 		}
 		switch {
 		case what == "":
@@ -178,7 +182,7 @@ func (w *world) plan(c *comm, m *rank) []line {
 			for _, r := range c.ring(ch) {
 				text += fmt.Sprintf(" %4d", r)
 			}
-			out = append(out, w.log(m, subInit|subGraph, noise, text))
+			out = append(out, w.log(m, subInit|subGraph, rolePlan, text))
 		}
 	}
 	me := c.rankOf(m)

@@ -31,7 +31,9 @@ const (
 	roleNetwork
 	roleProvider
 	roleRank
-	roleChannel
+	roleChannel // over the network
+	roleInside  // a channel inside a node
+	rolePlan    // the order of a ring, which looks like a channel
 	roleConnected
 	roleCause
 )

@@ -11,14 +11,14 @@ func (r Run) Normal() Run {
 	if r.Damage == OneNode {
 		r.Nodes = 1
 	}
-	if r.Hosts == SameNameAndPID && r.Layout != PerProcess {
-		r.Hosts = SameName
-	}
 	if r.Launcher == RayDedup {
 		r.Layout = Merged
 	}
 	if r.Layout == RaySession {
 		r.Launcher = Plain
+	}
+	if r.Hosts == SameNameAndPID && r.Layout != PerProcess {
+		r.Hosts = SameName
 	}
 	switch r.Groups {
 	case Split, NestedSplit, UnusedWorld:
@@ -58,7 +58,7 @@ func (r Run) Normal() Run {
 		next := *r.Next
 		next.Nodes, next.GPUs, next.OneProcess, next.Hosts = r.Nodes, r.GPUs, r.OneProcess, r.Hosts
 		next.Layout, next.Launcher, next.Text, next.Next = r.Layout, r.Launcher, r.Text, nil
-		next.Expect, next.Completed = Nothing, r.Completed
+		next.Expect, next.Completed = r.Expect, r.Completed
 		r.Next = &next
 	}
 	return r

@@ -19,9 +19,7 @@ func (w *world) play() {
 			w.setUp(c)
 		}
 		for _, c := range w.comms {
-			if w.use(c); w.stuck(c) {
-				break
-			}
+			w.use(c)
 		}
 	} else {
 		for _, c := range w.comms {
@@ -29,20 +27,11 @@ func (w *world) play() {
 				w.destroy(w.comms[0])
 			}
 			w.setUp(c)
-			if w.use(c); w.stuck(c) {
-				break
-			}
+			w.use(c)
 		}
 	}
-	if !w.stuck(w.comms[0]) {
-		w.train(w.comms[0])
-	}
+	w.train(w.comms[0])
 	w.damage()
-}
-
-// stuck says whether the whole job hangs at communicator c.
-func (w *world) stuck(c *comm) bool {
-	return c == w.comms[0] && c.used && !w.connects(c)
 }
 
 // emit appends what each of the process's ranks prints, interleaved.
@@ -60,7 +49,7 @@ func (w *world) emit(p *process, prints func(*rank) []line) {
 	p.lines = append(p.lines, w.interleave(seqs)...)
 }
 
-// each makes the members of c print.
+// each makes the members of c print, but for those that are stuck.
 func (w *world) each(c *comm, prints func(*rank) []line) {
 	member := make(map[*rank]bool, len(c.members))
 	for _, m := range c.members {
@@ -68,7 +57,7 @@ func (w *world) each(c *comm, prints func(*rank) []line) {
 	}
 	for _, p := range w.procs {
 		w.emit(p, func(rk *rank) []line {
-			if !member[rk] || p.fabric.network == "" {
+			if !member[rk] || rk.stuck || p.fabric.network == "" {
 				return nil
 			}
 			return prints(rk)
@@ -96,9 +85,7 @@ func (w *world) setUp(c *comm) {
 	})
 	if !w.lazy() {
 		w.connect(c)
-		if !c.used || w.connects(c) {
-			w.each(c, func(m *rank) []line { return w.complete(c, m) })
-		}
+		w.each(c, func(m *rank) []line { return w.complete(c, m) })
 	}
 }
 
@@ -134,6 +121,9 @@ func (w *world) connect(c *comm) {
 		return
 	}
 	w.phase(c, "rings", w.ringEdges(c))
+	for _, m := range c.members {
+		m.stuck = m.stuck || !w.connects(c)
+	}
 	if w.run.Trees && w.connects(c) && c.nodes() > 1 {
 		w.phase(c, "trees", w.treeEdges(c))
 	}

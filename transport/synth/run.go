@@ -169,6 +169,8 @@ type Truth struct {
 	// ExpectWorldSize and ExpectNodes are to be given to the judge; 0 for none.
 	ExpectWorldSize, ExpectNodes int
 	Completed                    bool
+	onEFA                        bool // some channel line left is on EFA, or may be
+	blank                        bool // no channel line over the network is left
 }
 
 // Allows says whether v is a right answer.

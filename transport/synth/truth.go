@@ -19,6 +19,7 @@ func truthOf(r Run, w *world) Truth {
 		t.ExpectNodes = t.Nodes + 1
 	}
 	onEFA, onOther, unknown := w.channels()
+	t.onEFA, t.blank = onEFA || unknown, r.Nodes < 2 || (!onEFA && !onOther && !unknown)
 	switch {
 	case r.Nodes < 2:
 		t.Verdict = transport.Inconclusive
@@ -26,7 +27,7 @@ func truthOf(r Run, w *world) Truth {
 		t.Verdict = transport.Mixed
 	case onOther:
 		t.Verdict = transport.NotEFA
-	case onEFA && w.complete0():
+	case onEFA && r.Launcher != RayDedup && w.proven():
 		t.Verdict = transport.EFA
 	default:
 		t.Verdict = transport.Inconclusive
@@ -35,7 +36,7 @@ func truthOf(r Run, w *world) Truth {
 	if unknown {
 		t.accept(transport.NotEFA, transport.Inconclusive)
 	}
-	w.lenience(&t)
+	w.lenience(&t, onEFA && !onOther && w.proven())
 	t.Codes = r.codes(t)
 	return t
 }
@@ -73,11 +74,12 @@ func (w *world) channels() (onEFA, onOther, unknown bool) {
 	return onEFA, onOther, unknown
 }
 
-// complete0 says whether a run whose channels are all on EFA is fully proven.
-func (w *world) complete0() bool {
+// proven says whether a run whose channels are all on EFA is fully proven by
+// what its processes printed.
+func (w *world) proven() bool {
 	r := w.run
 	switch {
-	case !r.NCCL.AtLeast(6, 4), r.Damage != Whole, r.Launcher == RayDedup:
+	case !r.NCCL.AtLeast(6, 4), r.Damage != Whole:
 		return false
 	case r.PointToPoint && !r.Completed, r.Expect == MoreRanks, r.Expect == MoreNodes:
 		return false
@@ -93,7 +95,7 @@ func (w *world) complete0() bool {
 // lenience adds the answers that are right too, where the run destroys lines at
 // random, hides which process wrote a line, or where the contract leaves the
 // choice. It never adds `efa` to a run that is not.
-func (w *world) lenience(t *Truth) {
+func (w *world) lenience(t *Truth, onlyEFA bool) {
 	r := w.run
 	glued := r.Launcher == TimeGlued || (r.NCCL.AtLeast(26, 2) && r.Stamp == Tight)
 	switch {
@@ -104,8 +106,20 @@ func (w *world) lenience(t *Truth) {
 			t.accept(transport.NotEFA)
 		}
 	}
+	if r.Expect == Met && !r.NCCL.AtLeast(20, 3) && (r.Hosts == SameName || r.Hosts == SameNameAndPID) {
+		// No line tells the number of nodes; equal bus ids may.
+		t.accept(transport.Inconclusive)
+	}
+	if r.Text == TornAny || r.Text == JoinedTight {
+		// Whichever line is lost may be the one that tells networks apart.
+		t.accept(transport.NotEFA, transport.Mixed)
+	}
 	if r.Layout == RaySession {
 		t.accept(transport.Inconclusive)
+	}
+	if r.Launcher == RayDedup && len(w.procs) == 2 && onlyEFA {
+		// Of two processes' lines, Ray may have moved some and dropped none.
+		t.accept(transport.EFA)
 	}
 	if r.Launcher == RayDedup && t.Verdict == transport.NotEFA {
 		// A swallowed line stands for ranks that nobody can name.
@@ -120,7 +134,7 @@ func worst(a, b Truth) Truth {
 		return a
 	}
 	out := a
-	out.Accept = nil
+	out.Accept, out.onEFA, out.blank = nil, a.onEFA || b.onEFA, a.blank && b.blank
 	for _, t := range []Truth{a, b} {
 		for _, v := range t.Accept {
 			if v != transport.EFA {
@@ -128,9 +142,13 @@ func worst(a, b Truth) Truth {
 			}
 		}
 	}
-	if (a.Allows(transport.EFA) && b.offEFA()) || (b.Allows(transport.EFA) && a.offEFA()) {
+	if (a.onEFA || b.onEFA) && (a.offEFA() || b.offEFA()) {
 		// The worse run's verdict, or one for the body of evidence as a whole.
 		out.accept(transport.NotEFA, transport.Mixed)
+	}
+	if (a.blank && b.Allows(transport.EFA)) || (b.blank && a.Allows(transport.EFA)) {
+		// A run without a connection looks like communicators that were not used.
+		out.accept(transport.EFA)
 	}
 	out.Verdict = out.Accept[0]
 	out.Codes = nil

@@ -25,6 +25,7 @@ type rank struct {
 	id, node, local int
 	proc            *process
 	tid             int
+	stuck           bool // in a connection that never comes about
 }
 
 // process prints lines; it holds one rank, or all of a node.
