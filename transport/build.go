@@ -199,18 +199,11 @@ func (c *claim) tallyInto(counts map[string]int) {
 	}
 }
 
-// joined reports whether the rank printed that it was connected, or, in
-// versions that print no such line, finished its initialisation after its
-// channels.
+// joined reports whether the rank printed that it was connected.
 func (c *claim) joined() bool {
 	for _, m := range c.members {
 		if m.joined > 0 {
 			return m.proc.dangling() == nil
-		}
-		for i := range m.tallies {
-			if m.tallies[i].old && m.complete > m.tallies[i].last {
-				return true
-			}
 		}
 	}
 	return false

@@ -3,7 +3,8 @@ package transport
 // connected checks that a rank of a communicator with collective channels says
 // that it was connected. A channel line is printed at set-up, so it proves
 // nothing by itself: with a closed security group the job hangs right after it.
-func (j *runJudge) connected(c *comm, cl *claim, old bool, held map[*process]int) {
+// NCCL 2.8 and older, which print no such line, cannot be proven.
+func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 	joined, clean := 0, cl.clean()
 	for _, m := range cl.members {
 		p := m.proc
@@ -14,19 +15,12 @@ func (j *runJudge) connected(c *comm, cl *claim, old bool, held map[*process]int
 			j.block(NeverConnected, cl.rank, t.netRef, "communicator "+c.key)
 			return
 		}
-		if at := m.oldChannelLeft(); at.line > 0 {
-			j.block(NeverConnected, cl.rank, at, "communicator "+c.key)
-			return
-		}
 		joined += p.connected
 		for _, q := range j.ev.aux[p] {
 			joined += q.connected
 		}
-		if old && m.complete > 0 {
-			joined++
-		}
 	}
-	if joined == 0 || joined < held[cl.members[0].proc] && !old {
+	if joined == 0 || joined < held[cl.members[0].proc] {
 		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": no Connected line of this rank")
 	}
 }
@@ -59,32 +53,4 @@ func (p *process) dangling() *thread {
 		}
 	}
 	return nil
-}
-
-// oldChannelLeft finds a collective channel of NCCL 2.9 or older after which
-// neither a Connected nor an Init COMPLETE comes. Those versions connect inside
-// init, and 2.6 and 2.7 print no Connected line.
-func (m *member) oldChannelLeft() ref {
-	for i := range m.tallies {
-		t := &m.tallies[i]
-		if t.old && !t.p2p && t.medium == mediumNet && m.complete < t.last && m.proc.lastConn < t.last {
-			return t.first
-		}
-	}
-	return ref{}
-}
-
-// oldForm reports whether the communicator's network channels are printed in
-// the form of NCCL 2.9 and older.
-func (c *comm) oldForm() bool {
-	for _, cl := range c.claims {
-		for _, m := range cl.members {
-			for i := range m.tallies {
-				if t := &m.tallies[i]; t.medium == mediumNet && !t.old {
-					return false
-				}
-			}
-		}
-	}
-	return true
 }

@@ -82,7 +82,7 @@ const (
 type channelLine struct {
 	dir     direction
 	medium  medium
-	oldForm bool // without `/C`: NCCL 2.9 and older, where COMPLETE means connected
+	oldForm bool // without `/C`: NCCL 2.9 and older, which connects collectives inside init
 	gdr     bool
 	conn    int32 // 0 = collectives, 1 = point to point
 	from    int32

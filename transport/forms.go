@@ -149,7 +149,7 @@ func parsePluginVersion(msg []byte, e *event) bool {
 	i := bytes.Index(msg, []byte("aws-ofi-nccl "))
 	c := cursor{b: msg, i: i + len("aws-ofi-nccl ")}
 	e.kind, e.code, e.name = evVersion, TwoPluginVersions, c.word()
-	return len(e.name) > 0 && len(e.name) <= maxNetName
+	return len(e.name) <= maxNetName && (hasPrefix(e.name, "git-") || len(e.name) > 0 && isDigit(e.name[0]))
 }
 
 // parseBoot marks a new incarnation of the process, and a bootstrap over an

@@ -104,11 +104,11 @@ func (j *runJudge) comm(c *comm) {
 	for _, cl := range c.claims {
 		collective = j.channels(c, cl) || collective
 	}
-	old, held := c.oldForm(), c.held()
+	held := c.held()
 	for _, cl := range c.claims {
 		j.rank(c, cl)
 		if collective {
-			j.connected(c, cl, old, held)
+			j.connected(c, cl, held)
 		}
 	}
 }
@@ -181,8 +181,11 @@ func (j *runJudge) rank(c *comm, cl *claim) {
 // collective one between nodes.
 func (j *runJudge) channels(c *comm, cl *claim) (collective bool) {
 	final, _, _ := j.provider(cl)
-	nets := cl.networks(j.ev.aux)
+	nets, clean := cl.networks(j.ev.aux), cl.clean()
 	for _, m := range cl.members {
+		if clean && m.proc.file.repeats > 0 {
+			continue // a driver's copy, in no reliable order
+		}
 		for i := range m.tallies {
 			t := &m.tallies[i]
 			mnnvl := classLocal
@@ -258,8 +261,12 @@ func (c *comm) mnnvl(cl *claim, t *tally) class {
 // A view that selected nothing is silent; one that failed or selected something
 // else is returned before one that says efa.
 func (j *runJudge) provider(cl *claim) (name string, failed bool, where ref) {
+	clean := cl.clean()
 	for _, m := range cl.members {
 		for _, p := range append([]*process{m.proc}, j.ev.aux[m.proc]...) {
+			if clean && p.file.repeats > 0 {
+				continue // a driver's copy, whose last line may not be the last printed
+			}
 			n, f := p.provided()
 			switch {
 			case f:
@@ -312,13 +319,17 @@ func (j *runJudge) expectations() {
 }
 
 // nodeCount is NCCL's count of nodes or, where its version prints none and all
-// ranks are in evidence, the number of host names; 0 when unknown.
+// ranks are in evidence, the number of host names; 0 when unknown, as when
+// hosts share one name.
 func (c *comm) nodeCount() int {
 	if c.nodes > 0 {
 		return int(c.nodes)
 	}
-	if n, _ := c.missing(); n == 0 && c.hosts() > 1 {
-		return c.hosts()
+	if n, _ := c.missing(); n > 0 {
+		return 0
+	}
+	if n := c.hosts(); n > 1 {
+		return n
 	}
 	return 0
 }

@@ -15,7 +15,7 @@ func (f *logFile) apply(b *block) {
 			procs[e.from] = f.process(o, line, e.text)
 		}
 		p := procs[e.from]
-		if e.kind == evBoot && len(p.members) > 0 {
+		if e.kind == evBoot && p.begun() {
 			p = f.incarnate(p)
 			clear(procs)
 			procs[e.from] = p
@@ -54,9 +54,15 @@ func (f *logFile) process(o origin, line int, text []byte) *process {
 	return p
 }
 
+// begun reports whether the process got past its bootstrap line: it made a
+// communicator, or failed while choosing a network.
+func (p *process) begun() bool {
+	return len(p.members) > 0 || p.codes.has(PinnedNetworkAbsent)
+}
+
 // incarnate starts a new process with the same host and pid: NCCL prints its
-// bootstrap line once per process, so a second one after communicators were
-// made is a restart, as usual in pods, where pids repeat.
+// bootstrap line once per process, so a second one later is a restart, as usual
+// in pods, where pids repeat.
 func (f *logFile) incarnate(old *process) *process {
 	p := &process{file: f, host: old.host, pid: old.pid, before: old, first: old.first}
 	f.procs = append(f.procs, p)
@@ -317,7 +323,7 @@ func (p *process) open(e *event, th *thread, line int) {
 	if ch.medium == mediumMNNVL {
 		t.addPeer(ch.peer())
 	}
-	if ch.medium == mediumNet && !p2p && !ch.oldForm {
+	if ch.medium == mediumNet && !p2p {
 		if th.lastNet <= th.lastConn {
 			th.netRef = ref{file: p.file, line: line}
 		}

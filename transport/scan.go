@@ -1,6 +1,9 @@
 package transport
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // token is what every record holds; its prefix stands before it, its level and
 // message behind.
@@ -107,9 +110,11 @@ func (s *scanner) version(tok int) int {
 // record handles a record whose message has a known lead.
 func (s *scanner) record(tok, msg int, forms []form) int {
 	o, start, ok := s.prefix(tok)
-	end := s.recordEnd(msg)
-	raw := trimRecord(s.d[msg:end])
-	body, repeated := cutRepeat(raw)
+	end, glued := s.recordEnd(msg)
+	body, repeated := cutRepeat(trimRecord(s.d[msg:end]))
+	if glued {
+		body = cutStamp(body)
+	}
 	e := s.add(tok)
 	if !ok {
 		s.headless(e, forms, tok, body)
@@ -214,31 +219,55 @@ func (s *scanner) mend(e *event, body []byte, end int) {
 	if len(after) < lookAhead {
 		after = append(append(make([]byte, 0, lookAhead), after...), s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))]...)
 	}
-	if i := bytes.IndexByte(after, '\n'); i >= 0 {
-		after = after[i+1:]
-	}
+	_, after, _ = bytes.Cut(after, []byte{'\n'})
 	for range maxLines {
-		i := bytes.IndexByte(after, '\n')
-		if i < 0 {
+		line, rest, ok := bytes.Cut(after, []byte{'\n'})
+		if !ok {
 			return
 		}
-		line := after[:i]
-		after = after[i+1:]
-		if bytes.Contains(line, []byte(token)) {
-			continue
-		}
-		whole := event{}
-		joined := append(append(make([]byte, 0, len(body)+len(line)), body...), trimRecord(line)...)
-		if parseChannel(joined, &whole) && whole.kind == evChannel {
-			e.kind, e.ch = whole.kind, whole.ch
+		after = rest
+		if !bytes.Contains(line, []byte(token)) && complete(e, body, trimRecord(line)) {
 			return
 		}
 	}
 }
 
+// complete joins the two halves of a record. A launcher may have put its prefix
+// before the second, so each of the first words is tried as its beginning; only
+// a transport that is known by name is believed.
+func complete(e *event, head, tail []byte) bool {
+	for range 6 {
+		whole := event{}
+		joined := append(append(make([]byte, 0, len(head)+len(tail)+1), head...), tail...)
+		if parseChannel(joined, &whole) && whole.kind == evChannel && knownTransport(&whole.ch) {
+			e.kind, e.ch = whole.kind, whole.ch
+			return true
+		}
+		_, rest, ok := bytes.Cut(tail, []byte{' '})
+		if !ok {
+			return false
+		}
+		tail = rest
+	}
+	return false
+}
+
+// knownTransport reports whether a mended line names a transport that NCCL or
+// the plugin has: a wrong guess must not make evidence.
+func knownTransport(ch *channelLine) bool {
+	switch ch.medium {
+	case mediumLocal, mediumMNNVL:
+		return true
+	case mediumOdd:
+		return false
+	}
+	name := networkOf(string(ch.label))
+	return efaNetwork(name) || name == "Socket" || strings.HasPrefix(name, "IB")
+}
+
 // recordEnd finds where the message that starts at msg ends: at the newline, or
 // where the next record's prefix begins on the same line.
-func (s *scanner) recordEnd(msg int) (end int) {
+func (s *scanner) recordEnd(msg int) (end int, glued bool) {
 	end = s.lineEnd(msg)
 	for at := msg; at < end; {
 		i := bytes.Index(s.d[at:end], []byte(token))
@@ -249,10 +278,10 @@ func (s *scanner) recordEnd(msg int) (end int) {
 		at = tok + len(token)
 		if o, start, ok := parsePrefix(s.d[msg:end], tok-msg); ok {
 			_, start = s.settle(o, start)
-			return msg + start
+			return msg + start, true
 		}
 	}
-	return end
+	return end, false
 }
 
 // maxRecord bounds the length of a message; NCCL's buffer has 1,024 bytes.
@@ -294,6 +323,22 @@ func trimRecord(b []byte) []byte {
 		return b
 	}
 	return b
+}
+
+// cutStamp cuts the next record's timestamp from the end of a message, where
+// the newline between them is lost: `Using network Socket2026-11-30 01:06:19 `.
+func cutStamp(b []byte) []byte {
+	colons, i := 0, len(b)
+	for i > 0 && (isDigit(b[i-1]) || bytes.IndexByte([]byte(" :.,-+[]TZ"), b[i-1]) >= 0) {
+		if b[i-1] == ':' {
+			colons++
+		}
+		i--
+	}
+	if colons < 2 || i == 0 {
+		return b
+	}
+	return b[:i]
 }
 
 // cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it

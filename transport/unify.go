@@ -280,7 +280,9 @@ func (ev *evidence) settle(claimOf map[*member]*claim) {
 				home = q
 			}
 			for _, l := range p.loose {
-				if m := home.lastWithRank(l.rank); m != nil {
+				if f.repeats > 0 {
+					ev.orphans = append(ev.orphans, l) // their order tells nothing
+				} else if m := home.lastWithRank(l.rank); m != nil {
 					l.size, l.nodes = m.size, m.nodes
 					claimOf[m].members = append(claimOf[m].members, l)
 				} else {
