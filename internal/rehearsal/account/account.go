@@ -7,7 +7,6 @@
 package account
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -82,23 +81,6 @@ func Open(options Options) (*Account, error) {
 	a := &Account{options: options, log: options.Log, kinds: kinds, state: stored}
 	a.handlers = handlers(kinds)
 	return a, nil
-}
-
-// Resume tells the runtime of every cluster, node and add-on that the stored state
-// holds. Call it once after Open on a rehearsal that was kept.
-func (a *Account) Resume(ctx context.Context) error {
-	for _, name := range a.activeClusters() {
-		if err := a.startCluster(ctx, name); err != nil {
-			return fmt.Errorf("resuming cluster %q: %w", name, err)
-		}
-		if err := a.applyAddons(ctx, name); err != nil {
-			return fmt.Errorf("resuming the add-ons of cluster %q: %w", name, err)
-		}
-		if err := a.applyNodes(ctx, name); err != nil {
-			return fmt.Errorf("resuming the nodes of cluster %q: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // change runs one mutation under the lock and stores the result. When f fails, the

@@ -301,3 +301,22 @@ func TestAccountSurvivesRestart(t *testing.T) {
 	assert.Equal(t, l.runtime.addons, again.addons)
 	assert.Equal(t, l.account.Inventory(), reopened.Inventory())
 }
+
+// TestResumeGoesOn stops an account in the middle of its work.
+func TestResumeGoesOn(t *testing.T) {
+	l := newLab(t)
+	step, err := l.up()
+	require.NoError(t, err, step)
+	require.NoError(t, l.account.change(func(o *op) error {
+		o.NodeGroups["train:gpu"].Status = statusCreating
+		o.Addons["train:coredns"].Status = statusDeleting
+		o.terminateThese(o.instancesOf("train:gpu"))
+		return nil
+	}))
+	again := &fakeRuntime{}
+	reopened := openAt(t, l.account.options.Dir, again)
+	require.NoError(t, reopened.Resume(context.Background()))
+	assert.Len(t, again.nodes, 3)
+	assert.Equal(t, statusActive, reopened.state.NodeGroups["train:gpu"].Status)
+	assert.NotContains(t, reopened.state.Addons, "train:coredns")
+}

@@ -150,19 +150,6 @@ func (a *Account) startCluster(ctx context.Context, name string) error {
 	})
 }
 
-// activeClusters names the clusters that should run.
-func (a *Account) activeClusters() []string {
-	var names []string
-	a.look(func(o *op) {
-		for _, name := range o.Clusters.sorted() {
-			if o.Clusters[name].Status == statusActive {
-				names = append(names, name)
-			}
-		}
-	})
-	return names
-}
-
 // waitingFor words a failure as the provider's waiters do.
 // Source: pulumi-aws errors of eks.NodeGroup and eks.Addon.
 func waitingFor(what, name, verb, is, wanted, code, cause string) *api.Error {

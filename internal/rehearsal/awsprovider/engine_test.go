@@ -3,7 +3,10 @@ package awsprovider_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/pem"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -54,7 +57,7 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 	output, err := build.CombinedOutput()
 	require.NoError(t, err, string(output))
 
-	cloud, err := account.Open(account.Options{Dir: dir})
+	cloud, err := account.Open(account.Options{Dir: dir, Runtime: newEmptyRuntime(t)})
 	require.NoError(t, err)
 	server := httptest.NewServer(cloud.Handler())
 	t.Cleanup(server.Close)
@@ -75,6 +78,27 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 	require.NoError(t, stack.SetConfig(context.Background(), "aws:region", auto.ConfigValue{Value: "us-east-2"}))
 	return &bench{account: cloud, stack: stack, log: &bytes.Buffer{}}
 }
+
+// emptyRuntime answers for control planes in which nothing is.
+type emptyRuntime struct{ endpoints account.ClusterEndpoints }
+
+func newEmptyRuntime(t *testing.T) emptyRuntime {
+	t.Helper()
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	return emptyRuntime{account.ClusterEndpoints{Endpoint: server.URL, CAData: base64.StdEncoding.EncodeToString(ca)}}
+}
+
+func (r emptyRuntime) ClusterCreated(context.Context, account.ClusterSpec) (account.ClusterEndpoints, error) {
+	return r.endpoints, nil
+}
+
+func (emptyRuntime) ClusterDeleted(context.Context, string) error { return nil }
+
+func (emptyRuntime) NodesChanged(context.Context, string, []account.NodeSpec) error { return nil }
+
+func (emptyRuntime) AddonChanged(context.Context, string, []account.AddonSpec) error { return nil }
 
 func (b *bench) up(ctx context.Context, opts ...optup.Option) (auto.UpResult, error) {
 	b.log.Reset()
@@ -164,6 +188,8 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 }
 
 func TestEngineRefusesInputs(t *testing.T) {
+	var program pulumi.RunFunc
+	b := newBench(t, func(ctx *pulumi.Context) error { return program(ctx) })
 	for _, test := range []struct {
 		name    string
 		program pulumi.RunFunc
@@ -199,7 +225,7 @@ func TestEngineRefusesInputs(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			b := newBench(t, test.program)
+			program = test.program
 			_, err := b.up(context.Background())
 			require.Error(t, err)
 			for _, want := range test.want {
