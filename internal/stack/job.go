@@ -22,14 +22,11 @@ const (
 	wantedProvider = "efa"
 )
 
-// job is the training job, or nothing where the platform stands alone.
-type job = jobs.TrainingJob
-
 // newJob makes the gate. It answers nil when the job is switched off.
 func newJob(
 	ctx *pulumi.Context, s settings.Settings, plan capacity.Plan,
 	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string,
-) (*job, error) {
+) (*jobs.TrainingJob, error) {
 	if !s.Job.Enabled {
 		return nil, nil //nolint:nilnil // no job is no error
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/infra"
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
@@ -63,7 +64,8 @@ func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings)
 type parts struct {
 	cluster   *cluster.Cluster
 	workloads *workloads.Workloads
-	job       *job
+	// job is nil where the platform stands alone.
+	job *jobs.TrainingJob
 }
 
 // build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
