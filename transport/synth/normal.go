@@ -17,6 +17,9 @@ func (r Run) Normal() Run {
 	if r.Layout == RaySession {
 		r.Launcher = Plain
 	}
+	if r.Launcher == TimeOnNext && (r.Text == Joined || r.Text == JoinedTight) {
+		r.Text = Clean // the time would become part of the record
+	}
 	if r.Hosts == SameNameAndPID && r.Layout != PerProcess {
 		r.Hosts = SameName
 	}

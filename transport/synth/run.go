@@ -170,6 +170,7 @@ type Truth struct {
 	ExpectWorldSize, ExpectNodes int
 	Completed                    bool
 	onEFA                        bool // some channel line left is on EFA, or may be
+	unnamed                      bool // channel lines lost their communicator, and others of the process follow
 	blank                        bool // no channel line over the network is left
 }
 

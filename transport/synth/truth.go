@@ -19,6 +19,7 @@ func truthOf(r Run, w *world) Truth {
 		t.ExpectNodes = t.Nodes + 1
 	}
 	onEFA, onOther, unknown := w.channels()
+	t.unnamed = r.NextInSameFiles && (r.Damage == MaskNet || r.Damage == CutHead)
 	t.onEFA, t.blank = onEFA || unknown, r.Nodes < 2 || (!onEFA && !onOther && !unknown)
 	switch {
 	case r.Nodes < 2:
@@ -117,6 +118,14 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 	if r.Layout == RaySession {
 		t.accept(transport.Inconclusive)
 	}
+	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == transport.Inconclusive {
+		// The other ranks of the process name its network.
+		t.accept(transport.EFA)
+	}
+	if r.Launcher == RayDedup && (r.Fabric == OnEFAReselected || r.Fabric == ProviderReselectedTCP) {
+		// Ray moves lines, so that the last selection may not be the last printed.
+		t.accept(transport.Mixed)
+	}
 	if r.Launcher == RayDedup && len(w.procs) == 2 && onlyEFA {
 		// Of two processes' lines, Ray may have moved some and dropped none.
 		t.accept(transport.EFA)
@@ -145,6 +154,13 @@ func worst(a, b Truth) Truth {
 	if (a.onEFA || b.onEFA) && (a.offEFA() || b.offEFA()) {
 		// The worse run's verdict, or one for the body of evidence as a whole.
 		out.accept(transport.NotEFA, transport.Mixed)
+	}
+	if a.onEFA && b.onEFA && a.unnamed {
+		// Lines of the same process that name no communicator merge with the next run's.
+		out.accept(b.Accept...)
+	}
+	if a.unnamed && b.offEFA() {
+		out.accept(transport.Mixed)
 	}
 	if (a.blank && b.Allows(transport.EFA)) || (b.blank && a.Allows(transport.EFA)) {
 		// A run without a connection looks like communicators that were not used.
