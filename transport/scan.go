@@ -328,17 +328,26 @@ func trimRecord(b []byte) []byte {
 // cutStamp cuts the next record's timestamp from the end of a message, where
 // the newline between them is lost: `Using network Socket2026-11-30 01:06:19 `.
 func cutStamp(b []byte) []byte {
-	colons, i := 0, len(b)
+	i := len(b)
 	for i > 0 && (isDigit(b[i-1]) || bytes.IndexByte([]byte(" :.,-+[]TZ"), b[i-1]) >= 0) {
-		if b[i-1] == ':' {
-			colons++
-		}
 		i--
 	}
-	if colons < 2 || i == 0 {
-		return b
+	// The message's own last number may stand before the stamp: a stamp begins
+	// with the first word that is a date or a clock.
+	for at := i; at < len(b); {
+		end := at
+		for end < len(b) && b[end] != ' ' {
+			end++
+		}
+		if w := b[at:end]; bytes.Count(w, []byte(":")) >= 2 || bytes.Count(w, []byte("-")) >= 2 {
+			if at == 0 {
+				return b
+			}
+			return b[:at]
+		}
+		at = end + 1
 	}
-	return b[:i]
+	return b
 }
 
 // cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it
