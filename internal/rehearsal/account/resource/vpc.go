@@ -110,7 +110,7 @@ type RouteTableAssociation struct {
 // VpcEndpoint is aws:ec2/vpcEndpoint:VpcEndpoint.
 type VpcEndpoint struct {
 	VpcID             string   `json:"vpcId" aws:"required,replace"`
-	ServiceName       string   `json:"serviceName,omitempty" aws:"required,replace"`
+	ServiceName       string   `json:"serviceName,omitempty" aws:"replace"`
 	VpcEndpointType   string   `json:"vpcEndpointType,omitempty" aws:"replace,initial=Gateway"`
 	RouteTableIDs     []string `json:"routeTableIds,omitempty" aws:"default"`
 	SubnetIDs         []string `json:"subnetIds,omitempty" aws:"default"`
