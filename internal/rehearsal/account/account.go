@@ -7,6 +7,7 @@
 package account
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -108,16 +109,21 @@ func (a *Account) Faults() Faults {
 	return a.state.Faults
 }
 
-// SetFaults replaces the faults in force. Those about security groups also change the
-// groups that exist.
+// SetFaults replaces the faults in force. Those about security groups reach the nodes
+// that run; the others matter to what is made from now on.
 func (a *Account) SetFaults(f Faults) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	return a.change(func(o *op) error {
+	err := a.change(func(o *op) error {
 		o.Faults = f
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	a.refreshFabric(context.Background())
+	return nil
 }
 
 // keyedLocks is a set of locks by name.

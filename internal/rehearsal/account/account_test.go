@@ -320,3 +320,25 @@ func TestResumeGoesOn(t *testing.T) {
 	assert.Equal(t, statusActive, reopened.state.NodeGroups["train:gpu"].Status)
 	assert.NotContains(t, reopened.state.Addons, "train:coredns")
 }
+
+// TestFabricFollowsRules takes the egress rule away under the running nodes.
+func TestFabricFollowsRules(t *testing.T) {
+	l := newLab(t)
+	step, err := l.up()
+	require.NoError(t, err, step)
+	selfEgress := func() (open int) {
+		for _, node := range l.runtime.nodes {
+			for _, group := range node.Fabric.SecurityGroups {
+				if node.NodeGroup == "gpu" && group.SelfEgress {
+					open++
+				}
+			}
+		}
+		return open
+	}
+	assert.Equal(t, 4, selfEgress(), "two groups on two nodes")
+	require.NoError(t, l.delete("efa-out", resource.TokenEgressRule))
+	assert.Equal(t, 2, selfEgress())
+	require.NoError(t, l.account.SetFaults(Faults{StripClusterSelfEgress: true}))
+	assert.Equal(t, 0, selfEgress())
+}

@@ -40,6 +40,8 @@ type rules[T any] struct {
 	settleRemove func(ctx context.Context, a *Account, id string) error
 	// removed runs under the lock once the row is gone: what AWS does next.
 	removed func(o *op, id string)
+	// fabric is true when a change changes what nodes may send each other.
+	fabric bool
 	// retry is how many seconds pulumi-aws goes on trying to delete what still has
 	// dependent objects: others may be on their way out.
 	retry float64
@@ -82,6 +84,7 @@ func (r rules[T]) doCreate(ctx context.Context, a *Account, inputs json.RawMessa
 	if r.settleCreate != nil {
 		failed = r.named(r.createVerb, r.settleCreate(ctx, a, id))
 	}
+	r.refresh(ctx, a)
 	return r.answer(a, id, failed)
 }
 
@@ -119,6 +122,7 @@ func (r rules[T]) doUpdate(ctx context.Context, a *Account, id string, inputs js
 	if r.settleUpdate != nil {
 		failed = r.named(r.updateVerb, r.settleUpdate(ctx, a, id, before))
 	}
+	r.refresh(ctx, a)
 	return r.answer(a, id, failed)
 }
 
@@ -132,6 +136,7 @@ func (r rules[T]) doDelete(ctx context.Context, a *Account, id string) error {
 		return err
 	}
 	a.wait(r.deleteVerb)
+	r.refresh(context.WithoutCancel(ctx), a)
 	if r.settleRemove == nil {
 		return nil
 	}
@@ -175,6 +180,13 @@ func (r rules[T]) drop(o *op, id string) {
 	delete(r.rows(o.state), id)
 	if r.removed != nil {
 		r.removed(o, id)
+	}
+}
+
+// refresh brings the running nodes' facts up to date.
+func (r rules[T]) refresh(ctx context.Context, a *Account) {
+	if r.fabric {
+		a.refreshFabric(ctx)
 	}
 }
 

@@ -76,24 +76,35 @@ func checkTemplateData(data resource.LaunchTemplateData) error {
 			}
 		}
 	}
-	if m := data.MetadataOptions; m != nil {
-		if m.HTTPTokens != "" && m.HTTPTokens != "optional" && m.HTTPTokens != "required" {
-			return api.Errorf("InvalidParameterValue", "Value (%s) for parameter HttpTokens is invalid. Valid values: optional | required", m.HTTPTokens)
-		}
-		// Source: EC2 API, LaunchTemplateInstanceMetadataOptionsRequest.
-		if m.HTTPPutResponseHopLimit != 0 && (m.HTTPPutResponseHopLimit < 1 || m.HTTPPutResponseHopLimit > 64) {
-			return api.Errorf("InvalidParameterValue", "Value (%d) for parameter HttpPutResponseHopLimit is invalid. Possible values: Integers from 1 to 64", m.HTTPPutResponseHopLimit)
-		}
+	if err := checkMetadata(data.MetadataOptions); err != nil {
+		return err
 	}
-	if spec := data.CapacityReservationSpecification; spec != nil && spec.CapacityReservationTarget != nil {
-		// Source: EC2 API, CapacityReservationSpecification: one excludes the other.
-		if spec.CapacityReservationPreference != "" && spec.CapacityReservationPreference != "capacity-reservations-only" {
-			return api.Errorf("InvalidParameterCombination", "You can't specify both CapacityReservationPreference and CapacityReservationTarget.")
-		}
-		target := spec.CapacityReservationTarget
-		if target.CapacityReservationID != "" && target.CapacityReservationResourceGroupARN != "" {
-			return api.Errorf("InvalidParameterCombination", "CapacityReservationId and CapacityReservationResourceGroupArn cannot be specified together.")
-		}
+	return checkReservation(data.CapacityReservationSpecification)
+}
+
+// Source: EC2 API, LaunchTemplateInstanceMetadataOptionsRequest.
+func checkMetadata(m *resource.MetadataOptions) error {
+	switch {
+	case m == nil:
+	case m.HTTPTokens != "" && m.HTTPTokens != "optional" && m.HTTPTokens != "required":
+		return api.Errorf("InvalidParameterValue", "Value (%s) for parameter HttpTokens is invalid. Valid values: optional | required", m.HTTPTokens)
+	case m.HTTPPutResponseHopLimit < 0 || m.HTTPPutResponseHopLimit > 64:
+		return api.Errorf("InvalidParameterValue", "Value (%d) for parameter HttpPutResponseHopLimit is invalid. Possible values: Integers from 1 to 64", m.HTTPPutResponseHopLimit)
+	}
+	return nil
+}
+
+// Source: EC2 API, CapacityReservationSpecification: one excludes the other.
+func checkReservation(spec *resource.CapacitySpecification) error {
+	if spec == nil || spec.CapacityReservationTarget == nil {
+		return nil
+	}
+	if spec.CapacityReservationPreference != "" && spec.CapacityReservationPreference != "capacity-reservations-only" {
+		return api.Errorf("InvalidParameterCombination", "You can't specify both CapacityReservationPreference and CapacityReservationTarget.")
+	}
+	target := spec.CapacityReservationTarget
+	if target.CapacityReservationID != "" && target.CapacityReservationResourceGroupARN != "" {
+		return api.Errorf("InvalidParameterCombination", "CapacityReservationId and CapacityReservationResourceGroupArn cannot be specified together.")
 	}
 	return nil
 }

@@ -91,17 +91,8 @@ func (o *op) checkNodeSubnets(in *resource.NodeGroup, cluster *resource.Cluster)
 
 // checkNodeGroup checks what a new and a changed node group must fulfil.
 func (o *op) checkNodeGroup(in *resource.NodeGroup, cluster *resource.Cluster) error {
-	s := in.ScalingConfig
-	switch {
-	// Source: EKS API, NodegroupScalingConfig, and EKS's answers to CreateNodegroup.
-	case s.MinSize < 0 || s.MaxSize < 1:
-		return invalidParameter("minSize must be 0 or more and maxSize 1 or more, got %d and %d", s.MinSize, s.MaxSize)
-	case s.MinSize > s.DesiredSize:
-		return invalidParameter("Minimum capacity %d can't be greater than desired size %d", s.MinSize, s.DesiredSize)
-	case s.DesiredSize > s.MaxSize:
-		return invalidParameter("desired capacity %d can't be greater than max size %d", s.DesiredSize, s.MaxSize)
-	case in.CapacityType != "" && !slices.Contains([]string{"ON_DEMAND", "SPOT", "CAPACITY_BLOCK"}, in.CapacityType):
-		return invalidParameter("expected capacityType to be one of [ON_DEMAND SPOT CAPACITY_BLOCK], got %s", in.CapacityType)
+	if err := checkScaling(in); err != nil {
+		return err
 	}
 	if err := checkLabelsAndTaints(in); err != nil {
 		return err
@@ -133,6 +124,22 @@ func (o *op) checkNodeGroup(in *resource.NodeGroup, cluster *resource.Cluster) e
 		}
 	}
 	return checkTypes(typesOrDefault(types), in.AmiType)
+}
+
+// Source: EKS API, NodegroupScalingConfig, and EKS's answers to CreateNodegroup.
+func checkScaling(in *resource.NodeGroup) error {
+	s := in.ScalingConfig
+	switch {
+	case s.MinSize < 0 || s.MaxSize < 1:
+		return invalidParameter("minSize must be 0 or more and maxSize 1 or more, got %d and %d", s.MinSize, s.MaxSize)
+	case s.MinSize > s.DesiredSize:
+		return invalidParameter("Minimum capacity %d can't be greater than desired size %d", s.MinSize, s.DesiredSize)
+	case s.DesiredSize > s.MaxSize:
+		return invalidParameter("desired capacity %d can't be greater than max size %d", s.DesiredSize, s.MaxSize)
+	case in.CapacityType != "" && !slices.Contains([]string{"ON_DEMAND", "SPOT", "CAPACITY_BLOCK"}, in.CapacityType):
+		return invalidParameter("expected capacityType to be one of [ON_DEMAND SPOT CAPACITY_BLOCK], got %s", in.CapacityType)
+	}
+	return nil
 }
 
 // typesOrDefault is what EKS launches. Source: EKS API, CreateNodegroup: t3.medium.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/resource"
@@ -147,6 +148,20 @@ func (a *Account) drainNodeGroup(ctx context.Context, id string) error {
 	return a.applyNodes(ctx, cluster)
 }
 
+// readyLimit is how long the runtime may take until nodes are Ready. EKS gives them
+// about a quarter of an hour; a rehearsed node is a process on this machine.
+const readyLimit = 2 * time.Minute
+
+// refreshFabric gives the running nodes what they may send each other now. A node that
+// does not take it keeps the old facts, which is said in the log.
+func (a *Account) refreshFabric(ctx context.Context) {
+	for _, cluster := range a.clustersIn(statusActive) {
+		if err := a.applyNodes(ctx, cluster); err != nil {
+			a.log.Error("refreshing the nodes' fabric", "cluster", cluster, "error", err)
+		}
+	}
+}
+
 // applyNodes tells the runtime which nodes a cluster has.
 func (a *Account) applyNodes(ctx context.Context, cluster string) error {
 	defer a.busy.lock(cluster + "/nodes")()
@@ -162,6 +177,8 @@ func (a *Account) applyNodes(ctx context.Context, cluster string) error {
 	if !running {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readyLimit)
+	defer cancel()
 	if err := a.options.Runtime.NodesChanged(ctx, cluster, nodes); err != nil {
 		return fmt.Errorf("changing the nodes of %q: %w", cluster, err)
 	}

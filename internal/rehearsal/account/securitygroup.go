@@ -12,7 +12,7 @@ import (
 // Source: pulumi-aws, aws.ec2.SecurityGroup, note "NOTE on Egress rules".
 func securityGroupRules(kind resource.Kind) rules[resource.SecurityGroup] {
 	return rules[resource.SecurityGroup]{
-		kind: kind, service: "EC2",
+		kind: kind, service: "EC2", fabric: true,
 		createVerb: "CreateSecurityGroup", updateVerb: "AuthorizeSecurityGroupIngress", deleteVerb: "DeleteSecurityGroup",
 		// Source: pulumi-aws, default delete timeout: 15 minutes.
 		retry:  900,

@@ -9,7 +9,7 @@ import (
 
 func securityGroupRuleRules(kind resource.Kind) rules[resource.SecurityGroupRule] {
 	return rules[resource.SecurityGroupRule]{
-		kind: kind, service: "EC2",
+		kind: kind, service: "EC2", fabric: true,
 		createVerb: "AuthorizeSecurityGroupIngress", updateVerb: "UpdateSecurityGroupRuleDescriptions", deleteVerb: "RevokeSecurityGroupIngress",
 		rows:   func(s *state) table[resource.SecurityGroupRule] { return s.SecurityGroupRules },
 		create: (*op).createSecurityGroupRule,
@@ -46,7 +46,7 @@ func (o *op) createSecurityGroupRule(in *resource.SecurityGroupRule) (string, er
 
 func ingressRuleRules(kind resource.Kind) rules[resource.VpcSecurityGroupRule] {
 	return rules[resource.VpcSecurityGroupRule]{
-		kind: kind, service: "EC2",
+		kind: kind, service: "EC2", fabric: true,
 		createVerb: "AuthorizeSecurityGroupIngress", updateVerb: "ModifySecurityGroupRules", deleteVerb: "RevokeSecurityGroupIngress",
 		rows:   func(s *state) table[resource.VpcSecurityGroupRule] { return s.IngressRules },
 		create: func(o *op, in *resource.VpcSecurityGroupRule) (string, error) { return o.createVpcRule(in, true) },
@@ -56,7 +56,7 @@ func ingressRuleRules(kind resource.Kind) rules[resource.VpcSecurityGroupRule] {
 
 func egressRuleRules(kind resource.Kind) rules[resource.VpcSecurityGroupRule] {
 	return rules[resource.VpcSecurityGroupRule]{
-		kind: kind, service: "EC2",
+		kind: kind, service: "EC2", fabric: true,
 		createVerb: "AuthorizeSecurityGroupEgress", updateVerb: "ModifySecurityGroupRules", deleteVerb: "RevokeSecurityGroupEgress",
 		rows:   func(s *state) table[resource.VpcSecurityGroupRule] { return s.EgressRules },
 		create: func(o *op, in *resource.VpcSecurityGroupRule) (string, error) { return o.createVpcRule(in, false) },

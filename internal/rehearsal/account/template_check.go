@@ -18,6 +18,19 @@ func checkTemplateForEKS(data resource.LaunchTemplateData, group *resource.NodeG
 		return invalidParameter("Launch template should not specify a shutdown behavior other than terminate.")
 	case data.HibernationOptions != nil && data.HibernationOptions.Configured:
 		return invalidParameter("Launch template should not specify hibernation options.")
+	}
+	for _, nic := range data.NetworkInterfaces {
+		if nic.SubnetID != "" {
+			return invalidParameter("Launch template should not specify a subnet. Use the subnets of the node group.")
+		}
+	}
+	return checkBesideTemplate(data, group)
+}
+
+// checkBesideTemplate holds what a node group may not set beside a launch template.
+// Source: EKS API, CreateNodegroup; the same page of the user guide.
+func checkBesideTemplate(data resource.LaunchTemplateData, group *resource.NodeGroup) error {
+	switch {
 	case group.DiskSize != 0:
 		return invalidParameter("Disk size must be specified within the launch template.")
 	case group.RemoteAccess != nil:
@@ -26,11 +39,6 @@ func checkTemplateForEKS(data resource.LaunchTemplateData, group *resource.NodeG
 		return invalidParameter("Cannot specify instance types in launch template and API request")
 	case data.ImageID != "" && (group.AmiType != "" && group.AmiType != "CUSTOM" || group.Version != "" || group.ReleaseVersion != ""):
 		return invalidParameter("You cannot specify an image id within the launch template, since your nodegroup is configured to use an EKS AMI (amiType, version or releaseVersion is set).")
-	}
-	for _, nic := range data.NetworkInterfaces {
-		if nic.SubnetID != "" {
-			return invalidParameter("Launch template should not specify a subnet. Use the subnets of the node group.")
-		}
 	}
 	return nil
 }
