@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"testing"
 
@@ -110,6 +111,36 @@ func FuzzJudgeMutatedRefusal(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLineInRefusedLog puts one arbitrary line anywhere into a log that must
+// not pass: a single line can never be all that a proof lacked.
+func FuzzLineInRefusedLog(f *testing.F) {
+	seeds := refused()
+	lines := map[string]bool{}
+	for i, s := range seeds {
+		for n, l := range bytes.Split(s, []byte("\n")) {
+			shape := digits.ReplaceAllString(string(l), "0")
+			if !lines[shape] {
+				lines[shape] = true
+				f.Add(uint16(i), uint16(n), l)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which, at uint16, line []byte) {
+		if bytes.Count(line, []byte("NCCL ")) > 1 {
+			return // more than one record
+		}
+		old := bytes.SplitAfter(seeds[int(which)%len(seeds)], []byte("\n"))
+		n := int(at) % len(old)
+		data := bytes.Join([][]byte{bytes.Join(old[:n], nil), line, []byte("\n"), bytes.Join(old[n:], nil)}, nil)
+		if judgeBytes(t, data).Verdict == transport.EFA {
+			t.Fatalf("line %q made a refused log pass:\n%s", line, data)
+		}
+	})
+}
+
+// digits makes lines of one shape equal.
+var digits = regexp.MustCompile(`[0-9a-f]+`)
 
 func judgeBytes(t *testing.T, data []byte) transport.Report {
 	t.Helper()

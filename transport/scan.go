@@ -113,7 +113,7 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 	end, glued := s.recordEnd(msg)
 	body, repeated := cutRepeat(trimRecord(s.d[msg:end]))
 	if glued {
-		body = cutStamp(body)
+		body = trimRecord(bytes.TrimSuffix(cutStamp(body), []byte(" |")))
 	}
 	e := s.add(tok)
 	if !ok {

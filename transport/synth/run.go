@@ -171,6 +171,7 @@ type Truth struct {
 	Completed                    bool
 	onEFA                        bool // some channel line left is on EFA, or may be
 	unnamed                      bool // channel lines lost their communicator, and others of the process follow
+	moved                        bool // lines of two runs of one process, moved by Ray
 	blank                        bool // no channel line over the network is left
 }
 

@@ -20,6 +20,7 @@ func truthOf(r Run, w *world) Truth {
 	}
 	onEFA, onOther, unknown := w.channels()
 	t.unnamed = r.NextInSameFiles && (r.Damage == MaskNet || r.Damage == CutHead)
+	t.moved = r.NextInSameFiles && r.Layout == RaySession
 	t.onEFA, t.blank = onEFA || unknown, r.Nodes < 2 || (!onEFA && !onOther && !unknown)
 	switch {
 	case r.Nodes < 2:
@@ -159,7 +160,7 @@ func worst(a, b Truth) Truth {
 		// Lines of the same process that name no communicator merge with the next run's.
 		out.accept(b.Accept...)
 	}
-	if a.unnamed && b.offEFA() {
+	if a.moved || a.unnamed && b.offEFA() {
 		out.accept(transport.Mixed)
 	}
 	if (a.blank && b.Allows(transport.EFA)) || (b.blank && a.Allows(transport.EFA)) {
