@@ -66,6 +66,7 @@ func TestPlatformAlone(t *testing.T) {
 	assert.Empty(t, r.ofType(trainingJob))
 	assert.Equal(t, "none", r.export(t, "verdict"))
 	assert.NotContains(t, r.exports, resource.PropertyKey("stepsPerSecond"))
+	assert.Equal(t, "1200", r.one(t, rayCluster, "train").text(t, "metadata|annotations|pulumi.com/timeoutSeconds"))
 	assert.JSONEq(t, `["condition=HeadPodReady","condition=RayClusterProvisioned"]`,
 		r.one(t, rayCluster, "train").text(t, "metadata|annotations|pulumi.com/waitFor"), "nobody else waits for it")
 }

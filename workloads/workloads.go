@@ -4,6 +4,8 @@ package workloads
 
 import (
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -32,8 +34,9 @@ type Args struct {
 	SystemType capacity.InstanceType
 	// Environment is set on the workers.
 	Environment map[string]string
-	// Await makes the RayCluster wait until its pods are ready. A training job does that better, with reasons.
-	Await bool
+	// Await is how long the RayCluster may take until its pods are ready; 0 waits for nothing. A training job waits better, with
+	// reasons.
+	Await time.Duration
 	// Kubernetes is the provider of everything here.
 	Kubernetes *kubernetes.Provider
 }
@@ -129,10 +132,11 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 		return nil, "", err
 	}
 	metadata := b.metadata(RayClusterName)
-	if b.args.Await {
+	if b.args.Await > 0 {
 		// Both, because provisioned stays true once it was: the first looks at the present.
 		metadata.Annotations = pulumi.StringMap{
-			"pulumi.com/waitFor": pulumi.String(`["condition=HeadPodReady","condition=RayClusterProvisioned"]`),
+			"pulumi.com/waitFor":        pulumi.String(`["condition=HeadPodReady","condition=RayClusterProvisioned"]`),
+			"pulumi.com/timeoutSeconds": pulumi.String(strconv.Itoa(int(b.args.Await.Seconds()))),
 		}
 	}
 	options := append([]pulumi.ResourceOption{pulumi.DependsOn(after)}, b.options...)

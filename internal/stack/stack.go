@@ -4,6 +4,7 @@ package stack
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -68,6 +69,14 @@ type parts struct {
 	job *jobs.TrainingJob
 }
 
+// await leaves it to the training job, where there is one, to wait for the RayCluster.
+func await(s settings.Settings) time.Duration {
+	if s.Job.Enabled {
+		return 0
+	}
+	return s.Job.Startup
+}
+
 // build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
 // job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and logs, fabric, network.
 func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, plan capacity.Plan) (*parts, error) {
@@ -103,7 +112,7 @@ func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, pla
 	work, err := workloads.New(ctx, "workloads", &workloads.Args{
 		Region: s.Region, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
 		GPUType: plan.GPU, Workers: s.GPU.Nodes, SystemType: plan.System,
-		Environment: environment, Await: !s.Job.Enabled, Kubernetes: made.Kubernetes,
+		Environment: environment, Await: await(s), Kubernetes: made.Kubernetes,
 	}, pulumi.DependsOn(made.Made))
 	if err != nil {
 		return nil, err
