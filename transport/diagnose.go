@@ -87,12 +87,8 @@ func diagnoseProcess(p *process, v Verdict, found *findings) {
 	if p.codes.has(NoEligibleProvider) && p.provider == "" && p.codes.has(PluginInitFailed) {
 		found.add(EFADeviceMissing, rankOf(p), p.noteRef(NoEligibleProvider), "")
 	}
-	headless := len(p.loose) > 0 && len(p.members) == 0
-	if headless && v != EFA {
+	if len(p.loose) > 0 && len(p.members) == 0 && v != EFA {
 		found.add(LogCut, -1, p.first, "channels without the lines of their communicator")
-		if !p.plugin && len(p.waiting) == 0 {
-			found.add(SubsystemMask, -1, p.first, "")
-		}
 	}
 	for _, m := range p.members {
 		if m.complete == 0 && !m.ended && p.started && len(m.tallies) == 0 && m.hasID {
@@ -123,11 +119,31 @@ func diagnoseDebugLevel(ev *evidence, found *findings) {
 	}
 	switch {
 	case infos > 0:
+		if at, masked := ev.masked(); masked {
+			found.add(SubsystemMask, -1, at, "no process names a network or a communicator")
+		}
 	case warns > 0 || version.line > 0:
 		found.add(DebugTooLow, -1, version, "")
 	default:
 		found.add(NoNCCLLines, -1, ref{}, "")
 	}
+}
+
+// masked reports whether NCCL printed lines, and no process at all one of those
+// that every process prints while it makes a communicator: a mask hides them
+// everywhere, while a cut or a crash concerns single processes.
+func (ev *evidence) masked() (at ref, masked bool) {
+	for _, f := range ev.files {
+		for _, p := range f.procs {
+			if len(p.members) > 0 || len(p.waiting) > 0 || p.begun() {
+				return ref{}, false
+			}
+			if at.line == 0 {
+				at = p.first
+			}
+		}
+	}
+	return at, true
 }
 
 // diagnoseVersions compares NCCL's and the plugin's versions over processes.

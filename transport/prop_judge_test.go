@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,13 +63,18 @@ func TestPropertyVerdictIsTruth(t *testing.T) {
 // named first; beyond that, every strict truth must be met.
 func TestSeedSweep(t *testing.T) {
 	t.Parallel()
-	wrong := 0
+	wrong, silent := 0, 0
 	for seed := *sweepFrom; seed < *sweepFrom+*sweepRuns; seed++ {
 		run := synth.Random(seed, seed%50 != 0)
 		files, truth := run.Generate()
 		report, err := judgeSynthetic(files, truth)
 		require.NoError(t, err, "seed %d", seed)
 		if truth.Allows(report.Verdict) {
+			if !reports(report, truth.Codes) && silent < 10 {
+				silent++
+				t.Errorf("seed %d: no finding of %q\nrun: %+v\nfindings: %q", seed, truth.Codes, run.Normal(), codesOf(report))
+				keep(t, seed, files)
+			}
 			continue
 		}
 		if wrong++; report.Verdict == transport.EFA {
@@ -81,6 +87,24 @@ func TestSeedSweep(t *testing.T) {
 	if wrong > 0 {
 		t.Errorf("%d of %d runs are misjudged", wrong, *sweepRuns)
 	}
+}
+
+// reports says whether the report has one of the codes, or none is wanted.
+func reports(r transport.Report, wanted []string) bool {
+	for _, code := range codesOf(r) {
+		if slices.Contains(wanted, code) {
+			return true
+		}
+	}
+	return len(wanted) == 0
+}
+
+func codesOf(r transport.Report) []string {
+	codes := make([]string, len(r.Findings))
+	for i, f := range r.Findings {
+		codes[i] = f.Code
+	}
+	return codes
 }
 
 func keep(t *testing.T, seed uint64, files []synth.File) {

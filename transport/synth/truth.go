@@ -39,7 +39,7 @@ func truthOf(r Run, w *world) Truth {
 		t.accept(transport.NotEFA, transport.Inconclusive)
 	}
 	w.lenience(&t, onEFA && !onOther && w.proven())
-	t.Codes = r.codes(t)
+	t.Codes = r.codes()
 	return t
 }
 
@@ -141,6 +141,7 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 func worst(a, b Truth) Truth {
 	if a.Allows(transport.EFA) && b.Allows(transport.EFA) {
 		a.accept(b.Accept...)
+		a.Codes = nil
 		return a
 	}
 	out := a
