@@ -176,6 +176,10 @@ func TestFabricFacts(t *testing.T) {
 			delete(p, "referencedSecurityGroupId")
 			p["cidrIpv4"] = everywhere
 		}}, want: func(f fabric.Fabric) bool { return !f.SecurityGroups[1].SelfEgress }},
+		{name: "ingress by address is not ingress from itself", change: map[string]func(props){"efa-in": func(p props) {
+			delete(p, "referencedSecurityGroupId")
+			p["cidrIpv4"] = everywhere
+		}}, want: func(f fabric.Fabric) bool { return !f.SecurityGroups[1].SelfIngress && f.SecurityGroups[1].SelfEgress }},
 		{name: "no driver on the standard AMI", change: map[string]func(props){"gpu": func(p props) { p["amiType"] = "AL2023_x86_64_STANDARD" }}, want: func(f fabric.Fabric) bool { return f.GPUs == 0 }},
 		{name: "no placement group", change: map[string]func(props){"lt": func(p props) { delete(p, "placement") }}, want: func(f fabric.Fabric) bool { return f.PlacementGroup == "" && f.PlacementStrategy == "" }},
 	} {
@@ -254,7 +258,8 @@ func TestLaunchTemplateVersionsAndRollingUpdate(t *testing.T) {
 	require.NoError(t, l.update("lt", resource.TokenLaunchTemplate, template))
 	assert.Equal(t, 2, l.account.state.LaunchTemplates[l.ids["lt"]].LatestVersion)
 
-	// In one zone a rolling update first adds two nodes; the quota is used up.
+	// In one zone a rolling update first adds two nodes; the quota has room for one.
+	require.NoError(t, l.account.SetFaults(Faults{Quota: map[string]float64{quotaG: 144}}))
 	group := l.gpuGroup()
 	group["launchTemplate"] = props{"id": l.ids["lt"], "version": "2"}
 	err = l.update("gpu", resource.TokenNodeGroup, group)
