@@ -21,19 +21,6 @@ func untyped(value any) (pulumi.Map, error) {
 	return pulumi.ToMap(fields), nil
 }
 
-// SpecJSON is the RayCluster's spec as the proof hashes it, with keys in order.
-func SpecJSON(cluster *rayv1.RayCluster) (string, error) {
-	spec, err := specFields(cluster)
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return "", fmt.Errorf("writing the spec of RayCluster %q: %w", cluster.Name, err)
-	}
-	return string(text), nil
-}
-
 // specFields is the spec without what Go's types write although nobody set it: null creation times and empty structs, which
 // the API server would answer with defaults of its own, to be seen as drift.
 func specFields(cluster *rayv1.RayCluster) (map[string]any, error) {

@@ -3,6 +3,7 @@
 package workloads
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -149,6 +150,10 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 	if err != nil {
 		return nil, "", fmt.Errorf("making RayCluster %q: %w", RayClusterName, err)
 	}
-	text, err := SpecJSON(cluster)
-	return made, text, err
+	// Keys in order, so that the same spec is the same proof.
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, "", fmt.Errorf("writing the spec of RayCluster %q: %w", RayClusterName, err)
+	}
+	return made, string(text), nil
 }
