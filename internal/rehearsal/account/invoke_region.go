@@ -175,7 +175,7 @@ func getParameter(o *op, args parameterArgs) (any, error) {
 	if !ok || !slices.Contains(variants, parts[3]) || parts[2] != "x86_64" && parts[2] != "arm64" {
 		return nil, missing
 	}
-	release := o.latestRelease(version)
+	release := version.latestRelease()
 	var value string
 	switch parts[5] {
 	case "release_version":

@@ -190,8 +190,8 @@ func (o *op) checkAMI(in *resource.NodeGroup, cluster *resource.Cluster) error {
 		// Source: EKS user guide, "Kubernetes version skew": nodes are never newer.
 		return invalidParameter("Requested Nodegroup kubernetes version %s is not supported with cluster version %s", minor, cluster.Version)
 	}
-	if in.ReleaseVersion != "" && !o.releaseExists(in.ReleaseVersion, version) {
-		return invalidParameter("Requested release version %s is not valid for kubernetes version %s. (rehearsal: the newest is %s)", in.ReleaseVersion, minor, o.latestRelease(version))
+	if in.ReleaseVersion != "" && !version.releaseExists(in.ReleaseVersion) {
+		return invalidParameter("Requested release version %s is not valid for kubernetes version %s. (rehearsal: the newest is %s)", in.ReleaseVersion, minor, version.latestRelease())
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (o *op) completeNodeGroup(in *resource.NodeGroup, cluster *resource.Cluster
 		in.AmiType = "AL2023_x86_64_STANDARD"
 	}
 	if version, ok := versionNamed(in.Version); ok && in.ReleaseVersion == "" {
-		in.ReleaseVersion = o.latestRelease(version)
+		in.ReleaseVersion = version.latestRelease()
 	}
 	if in.CapacityType == "" {
 		in.CapacityType = "ON_DEMAND"

@@ -50,25 +50,26 @@ func versionNames() string {
 	return strings.Join(names, ", ")
 }
 
-// latestRelease is the AMI release that a node group gets which names none. AMIs come
-// out about once a week; the rehearsed one is of the month's first day, so that it does
-// not change within a rehearsal.
-func (o *op) latestRelease(v kubernetesVersion) string {
-	first := time.Date(o.now.Year(), o.now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return v.Minor + "." + string(rune('0'+v.Patch)) + "-" + first.Format("20060102")
+// latestRelease is the AMI release that a node group gets which names none.
+func (v kubernetesVersion) latestRelease() string {
+	return v.Minor + "." + string(rune('0'+v.Patch)) + "-" + newestAMI
 }
 
+// newestAMI is the day of the newest AMIs. It is fixed, so that a rehearsal does not
+// depend on the clock of the machine.
+const newestAMI = "20261101"
+
 // releaseExists says whether a release could be one of a version's: its form, its minor,
-// a patch that exists, a date between the version's first day and today.
+// a patch that exists, a date between the version's first day and the newest AMI's.
 // Source of the form: EKS user guide, "Retrieve Amazon Linux AMI version information".
-func (o *op) releaseExists(release string, v kubernetesVersion) bool {
+func (v kubernetesVersion) releaseExists(release string) bool {
 	parts := regexp.MustCompile(`^(\d+\.\d+)\.(\d)-(\d{8})$`).FindStringSubmatch(release)
 	if parts == nil || parts[1] != v.Minor || int(parts[2][0]-'0') > v.Patch {
 		return false
 	}
-	day, err := time.Parse("20060102", parts[3])
-	first, firstErr := time.Parse(time.DateOnly, v.Released)
-	return err == nil && firstErr == nil && !day.Before(first) && !day.After(o.now)
+	first := strings.ReplaceAll(v.Released, "-", "")
+	_, err := time.Parse("20060102", parts[3])
+	return err == nil && first <= parts[3] && parts[3] <= newestAMI
 }
 
 // addonVersions lists an add-on's versions for a Kubernetes version, newest first; nil
