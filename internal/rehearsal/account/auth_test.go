@@ -147,3 +147,25 @@ func TestSetFaultsRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) { assert.ErrorContains(t, a.SetFaults(test.in), test.want) })
 	}
 }
+
+// TestLoseCluster deletes by hand what Pulumi made; the rest can still be deleted.
+func TestLoseCluster(t *testing.T) {
+	l := newLab(t)
+	step, err := l.up()
+	require.NoError(t, err, step)
+	lose := func(name string) int {
+		recorder := httptest.NewRecorder()
+		l.account.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, api.PathLoseCluster+name, bytes.NewReader([]byte("{}"))))
+		return recorder.Code
+	}
+	assert.Equal(t, http.StatusNotFound, lose("other"))
+	assert.Equal(t, http.StatusOK, lose("train"))
+	assert.Empty(t, l.runtime.clusters)
+	assert.Empty(t, l.account.state.Instances)
+	answer, err := l.account.handlers[resource.TokenAddon].doRead(l.account, l.ids["coredns"])
+	require.NoError(t, err)
+	assert.Empty(t, answer.ID, "what was in the cluster reads as gone")
+	step, err = l.down()
+	require.NoError(t, err, step)
+	assert.Empty(t, l.account.Inventory().Remains())
+}

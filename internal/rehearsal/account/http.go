@@ -14,8 +14,9 @@ import (
 )
 
 // Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the
-// provider, GET /inventory, GET and POST /faults, POST /token for the `aws` stand-in,
-// and POST /tokenreview/{cluster} as a Kubernetes token webhook.
+// provider, GET /inventory, GET and POST /faults, POST /lose-cluster/{cluster}, POST
+// /token for the `aws` stand-in, and POST /tokenreview/{cluster} as a Kubernetes token
+// webhook.
 func (a *Account) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+api.PathCreate, a.serveResource)
@@ -33,6 +34,9 @@ func (a *Account) Handler() http.Handler {
 	mux.HandleFunc("GET "+api.PathFaults, func(w http.ResponseWriter, _ *http.Request) { reply(w, a.Faults(), nil) })
 	mux.HandleFunc("POST "+api.PathFaults, serve(func(_ *http.Request, in Faults) (Faults, error) {
 		return in, a.SetFaults(in)
+	}))
+	mux.HandleFunc("POST "+api.PathLoseCluster+"{cluster}", serve(func(r *http.Request, _ struct{}) (struct{}, error) {
+		return struct{}{}, a.LoseCluster(r.Context(), r.PathValue("cluster"))
 	}))
 	mux.HandleFunc("POST "+api.PathTokenReview+"{cluster}", serve(a.reviewToken))
 	return mux

@@ -15,6 +15,7 @@ const (
 	PathTokenReview = "/tokenreview/"
 	PathInventory   = "/inventory"
 	PathFaults      = "/faults"
+	PathLoseCluster = "/lose-cluster/"
 )
 
 // ResourceRequest asks for one operation on one resource.
