@@ -66,6 +66,14 @@ fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
 		go test ./transport -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
 	done
 
+.PHONY: mutation-verdict
+mutation-verdict: go ## break the judge in every known way, one at a time, and expect its tests to notice
+	go test ./transport/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
+
+.PHONY: bench-verdict
+bench-verdict: go ## speed of the judge against grep's on the same logs
+	go run ./transport/bench
+
 .PHONY: clean-cache
 clean-cache: go ## remove what set-up made, for every checkout
 	@go run ./tools/setup -clean
