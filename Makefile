@@ -30,11 +30,14 @@ go:
 setup: go ## build or install what a rehearsal needs, once per version, into a cache outside the checkout
 	@go run ./tools/setup
 
+# $(call timed,WHAT,COMMAND) says what is built and how long it took: the first time, Pulumi's SDKs take minutes.
+timed = @printf 'build: %s: started\n' '$(1)'; began=$$SECONDS; $(2); printf 'build: %s: done in %ss\n' '$(1)' "$$((SECONDS - began))"
+
 .PHONY: build
 build: setup ## build this project's own binaries: raytrain, the emulated AWS provider, the training job's provider
-	go build -o bin/raytrain ./cmd/raytrain
-	go build -o bin/pulumi-resource-aws ./cmd/pulumi-resource-aws
-	go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider
+	$(call timed,bin/raytrain,go build -o bin/raytrain ./cmd/raytrain)
+	$(call timed,bin/pulumi-resource-aws,go build -o bin/pulumi-resource-aws ./cmd/pulumi-resource-aws)
+	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
 .PHONY: rehearse
 rehearse: build ## the whole cycle on the embedded cloud: preview, up, verdict, destroy
@@ -48,7 +51,7 @@ test: build ## every test, as CI runs it
 	go test -count 1 -p 1 -timeout $(TEST_TIMEOUT) $$($(HEAVY))
 
 .PHONY: test-quick
-test-quick: go ## only the tests that need no set-up, without the race detector
+test-quick: setup ## only the tests that start no cluster and no engine, without the race detector
 	go test -timeout $(TEST_TIMEOUT) $$($(LIGHT))
 
 .PHONY: lint

@@ -153,15 +153,21 @@ func (s setup) make(ctx context.Context, part planned) error {
 	return s.link(part)
 }
 
-// prefetch downloads the modules of the parts that compile later. What goes wrong here goes wrong again, with a
-// message, when the part is built; so it only costs time.
+// prefetch downloads the modules of the parts that compile later, and then those of the checkout itself. What goes
+// wrong here goes wrong again, with a message, when the part is built; so it only costs time.
 func (s setup) prefetch(ctx context.Context, missing []planned) {
+	var folders, packages []string
 	for _, part := range missing {
-		if part.Prefetch == "" || ctx.Err() != nil {
-			continue
+		if part.Prefetch != "" {
+			folders, packages = append(folders, part.Source), append(packages, part.Prefetch)
 		}
-		env := environment{ctx: ctx, source: filepath.Join(s.root, part.Source), log: io.Discard}
-		if err := env.run([]string{"go", "list", "-deps", part.Prefetch}); err != nil {
+	}
+	if len(folders) > 0 {
+		folders, packages = append(folders, "."), append(packages, "./...")
+	}
+	for i, folder := range folders {
+		env := environment{ctx: ctx, source: filepath.Join(s.root, folder), log: io.Discard}
+		if err := env.run([]string{"go", "list", "-deps", packages[i]}); err != nil {
 			return
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,7 +89,8 @@ func TestARayClusterIsBoundToTheNodesThatFitIt(t *testing.T) {
 	assert.NoError(t, err, "the operator makes the token's Secret")
 }
 
-// applyCRDs creates KubeRay's kinds and waits until the API server serves RayClusters.
+// applyCRDs creates KubeRay's kinds and waits until the API server serves them: an operator that is there earlier gives
+// up on a kind for a while.
 func applyCRDs(t *testing.T, objects dynamic.Interface, folder string) {
 	t.Helper()
 	kinds := objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
@@ -103,11 +104,12 @@ func applyCRDs(t *testing.T, objects dynamic.Interface, folder string) {
 		require.NoError(t, yaml.Unmarshal(content, &object.Object))
 		_, err = kinds.Create(t.Context(), &object, metav1.CreateOptions{})
 		require.NoError(t, err)
+		served := rayv1.SchemeGroupVersion.WithResource(strings.TrimSuffix(object.GetName(), "."+rayv1.GroupVersion.Group))
+		require.Eventually(t, func() bool {
+			_, err := objects.Resource(served).List(t.Context(), metav1.ListOptions{})
+			return err == nil
+		}, 20*time.Second, 100*time.Millisecond, object.GetName())
 	}
-	require.Eventually(t, func() bool {
-		_, err := objects.Resource(rayClusters).List(t.Context(), metav1.ListOptions{})
-		return err == nil || !apierrors.IsNotFound(err)
-	}, 20*time.Second, 100*time.Millisecond)
 }
 
 // rayClusters is where the API server keeps RayClusters.
