@@ -102,6 +102,7 @@ func fill(r *Report, ev *evidence, found *findings, v Verdict) {
 	for _, cl := range w.claims {
 		r.Ranks = append(r.Ranks, cl.row(ev))
 	}
+	r.Edges = w.edges()
 	prove(w, ev, found, v)
 }
 

@@ -75,7 +75,7 @@ func (j *runJudge) verdict() Verdict {
 		return Inconclusive
 	case j.other > 0 && j.unknown == 0:
 		return NotEFA
-	case j.efa > 0 && j.other == 0 && j.unknown == 0 && !j.blocked:
+	case j.efa > 0 && j.unknown == 0 && !j.blocked:
 		return EFA
 	default:
 		return Inconclusive

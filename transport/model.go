@@ -142,6 +142,7 @@ type tally struct {
 	last     int // line of the last one
 	first    ref
 	peers    []int32 // of MNNVL channels
+	ends     []end   // the first few, for pictures
 }
 
 // deviceCount is how many different network devices the channels use.

@@ -122,6 +122,23 @@ func TestConditions(t *testing.T) {
 			name: "network line of sockets, channels on the plugin", edit: replace("Using network Libfabric", "Using network Socket"),
 			want: transport.Inconclusive, finding: "two-networks-in-communicator",
 		},
+		{
+			name: "network line of sockets, named", edit: replace("Using network Libfabric", "Using network Socket"),
+			want: transport.Inconclusive, finding: "other-network",
+		},
+		{
+			name: "no provider line of a rank without a channel of its own", edit: both(without("Selected provider"), without("Channel")),
+			want: transport.Inconclusive, finding: "provider-unknown",
+		},
+		{
+			name: "another provider of a rank without a channel of its own", edit: both(replace("provider is efa", "provider is tcp"), without("Channel")),
+			want: transport.Inconclusive, finding: "provider-not-efa",
+		},
+		{name: "a rank without a channel of its own", edit: without("Channel"), want: transport.EFA},
+		{
+			name: "a rank beyond the size", edit: both(replace("rank 1 n", "rank 3 n"), without("Channel")),
+			want: transport.Inconclusive, finding: "size-conflict",
+		},
 		{name: "two names of the plugin", edit: replace("Libfabric", "AWS Libfabric"), want: transport.Inconclusive, finding: "two-networks-in-communicator"},
 		{name: "a network that nobody knows", first: replace("Libfabric", "Warp"), edit: replace("Libfabric", "Warp"), want: transport.NotEFA, finding: "other-network"},
 		{name: "a channel off the rank's network", edit: replace("via NET/Libfabric", "via NET/OFI"), want: transport.Inconclusive, finding: "channel-off-network"},
@@ -201,7 +218,8 @@ func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 		want transport.Verdict
 	}{
 		{"both connected", whole, transport.EFA},
-		{"one connected", whole[:strings.LastIndex(string(whole), "host-0")], transport.Inconclusive},
+		{"one Connected line for two", logOf(0, append(without("Connected")(provenRank(0)), provenRank(1)...)), transport.Inconclusive},
+		{"the last is not connected", whole[:strings.LastIndex(string(whole), "host-0")], transport.Inconclusive},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

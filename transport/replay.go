@@ -319,6 +319,7 @@ func (p *process) open(e *event, th *thread, line int) {
 	if ch.gdr {
 		t.gdr++
 	}
+	t.addEnd(ch)
 	t.devices |= 1 << (uint32(ch.device) & 63)
 	if ch.medium == mediumMNNVL {
 		t.addPeer(ch.peer())

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/transport"
+	"github.com/ray-train-efa/ray-train-efa/transport/render"
 )
 
 // verdictFormat is an output form of `raytrain verdict`.
@@ -22,6 +23,8 @@ func verdictFormats() []verdictFormat {
 	return []verdictFormat{
 		{"text", transport.WriteText},
 		{"json", transport.WriteJSON},
+		{"junit", render.JUnit},
+		{"html", render.HTML},
 	}
 }
 
@@ -58,7 +61,9 @@ The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
   raytrain verdict --world-size 8 --nodes 2 logs/
   kubectl logs -l ray.io/group=gpu --tail=-1 --prefix | raytrain verdict -
   raytrain verdict --format json evidence.tar.gz | jq .findings
-  raytrain verdict --completed --format json logs/ > report.json`,
+  raytrain verdict --completed --format json logs/ > report.json
+  raytrain verdict --format html logs/ > verdict.html
+  raytrain verdict --format junit logs/ > verdict.xml`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerdict(cmd, args, opts, format)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/transport"
 	"github.com/ray-train-efa/ray-train-efa/transport/render"
+	"github.com/ray-train-efa/ray-train-efa/transport/synth"
 )
 
 var (
@@ -169,6 +170,45 @@ func TestHTMLDealsRanksOutWhereHostsShareAName(t *testing.T) {
 	got := htmlOf(t, "same-name", r)
 	assert.Contains(t, got, "Hosts share names")
 	assert.Contains(t, got, ">node 1</text>")
+}
+
+// TestHTMLOfJudgedRuns draws what the judge itself reports: the pictures need
+// the connections between ranks.
+func TestHTMLOfJudgedRuns(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name        string
+		nodes, gpus int
+		fabric      synth.Fabric
+		damage      synth.Damage
+		pictures    int
+		other       string
+	}{
+		{"judged-8-on-efa", 2, 4, synth.OnEFA, synth.Whole, 3, ""},
+		{"judged-8-mixed", 2, 4, synth.SocketOneRankConnected, synth.RankMissing, 3, "NET/Socket"},
+		{"judged-4096-mixed", 512, 8, synth.SocketOneRankConnected, synth.NodeMissing, 2, "NET/Socket"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files, truth := synth.Run{
+				Seed: 6, NCCL: synth.Version{Major: 2, Minor: 29, Patch: 7}, Plugin: synth.Version{Major: 1, Minor: 20},
+				Nodes: c.nodes, GPUs: c.gpus, Channels: 2, Trees: true, Layout: synth.PerProcess, Fabric: c.fabric, Damage: c.damage,
+			}.Generate()
+			sources := make([]transport.Source, len(files))
+			for i, f := range files {
+				sources[i] = transport.BytesSource(f.Name, f.Data)
+			}
+			report, err := transport.Judge(t.Context(), sources, transport.Options{})
+			require.NoError(t, err)
+			require.Equal(t, truth.Verdict, report.Verdict)
+			got := htmlOf(t, c.name, report)
+			assert.Equal(t, c.pictures, strings.Count(got, "<figure>"))
+			assert.Less(t, len(got), 4<<20)
+			drawn := regexp.MustCompile(`<rect class="other"[^>]*><title>[^<]* to [^<]*NET/Socket`).MatchString(got)
+			assert.Equal(t, c.other != "", drawn, "a cell of the matrix on sockets")
+		})
+	}
 }
 
 func TestJUnitGolden(t *testing.T) {
