@@ -96,7 +96,7 @@ func eipRules(kind resource.Kind) rules[resource.Eip] {
 			in.PublicDNS = "ec2-" + dashed(in.PublicIP) + "." + o.Region + ".compute.amazonaws.com"
 			return id, nil
 		},
-		remove: func(o *op, id string, gone *resource.Eip) error {
+		remove: func(_ *op, id string, gone *resource.Eip) error {
 			// Source: EC2 API error codes, InvalidIPAddress.InUse.
 			if gone.AssociationID != "" {
 				return api.Errorf("InvalidIPAddress.InUse", "The specified IP address is already in use. If you are trying to release an address, you must first disassociate it from the instance. (rehearsal: %s is associated as %s)", id, gone.AssociationID)
@@ -125,7 +125,7 @@ func natGatewayRules(kind resource.Kind) rules[resource.NatGateway] {
 		createVerb: "CreateNatGateway", updateVerb: "CreateTags", deleteVerb: "DeleteNatGateway",
 		rows:   func(s *state) table[resource.NatGateway] { return s.NatGateways },
 		create: (*op).createNatGateway,
-		remove: func(o *op, id string, gone *resource.NatGateway) error {
+		remove: func(o *op, _ string, gone *resource.NatGateway) error {
 			delete(o.Interfaces, gone.NetworkInterfaceID)
 			if eip, ok := o.Eips[gone.AllocationID]; ok {
 				eip.AssociationID = ""

@@ -16,7 +16,7 @@ func nodeGroupRules(kind resource.Kind) rules[resource.NodeGroup] {
 		rows:   func(s *state) table[resource.NodeGroup] { return s.NodeGroups },
 		create: (*op).createNodeGroup,
 		update: (*op).updateNodeGroup,
-		remove: func(o *op, _ string, gone *resource.NodeGroup) error {
+		remove: func(_ *op, _ string, gone *resource.NodeGroup) error {
 			gone.Status = statusDeleting
 			return nil
 		},

@@ -21,7 +21,7 @@ func (s *provider) diff(_ context.Context, request p.DiffRequest) (p.DiffRespons
 	d := differ{detailed: map[string]p.PropertyDiff{}, ignored: request.IgnoreChanges}
 	d.fields("", kind.Fields, request.OldInputs, request.Inputs, false)
 	response := p.DiffResponse{HasChanges: len(d.detailed) > 0, DetailedDiff: d.detailed}
-	response.DeleteBeforeReplace = d.replaces && (kind.DeleteFirst || keepsName(kind, request.OldInputs, request.Inputs))
+	response.DeleteBeforeReplace = d.replaces && keepsName(kind, request.OldInputs, request.Inputs)
 	return response, nil
 }
 

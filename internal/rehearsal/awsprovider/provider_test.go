@@ -43,7 +43,7 @@ func (f *fakeCloud) Delete(_ context.Context, r api.ResourceRequest) error {
 	return nil
 }
 
-func (f *fakeCloud) Invoke(_ context.Context, r api.InvokeRequest) (json.RawMessage, error) {
+func (f *fakeCloud) Invoke(context.Context, api.InvokeRequest) (json.RawMessage, error) {
 	return json.RawMessage(`{}`), nil
 }
 

@@ -65,8 +65,6 @@ type Kind struct {
 	// Token is the Pulumi type token, such as aws:ec2/vpc:Vpc.
 	Token  string
 	Fields []Field
-	// DeleteFirst is true when AWS cannot hold the old and the new one at once.
-	DeleteFirst bool
 }
 
 // Field returns the property of a name.
