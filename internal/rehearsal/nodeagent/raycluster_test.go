@@ -181,7 +181,7 @@ spec:
     replicas: 2
     minReplicas: 2
     maxReplicas: 2
-    rayStartParams: {object-store-memory: "100000000", resources: '"{\"efa\": 1}"'}
+    rayStartParams: {object-store-memory: "100000000", resources: "'{\"efa\": 1}'"}
     template:
       spec:
         nodeSelector: {role: gpu-worker}
