@@ -30,48 +30,64 @@ type planned struct {
 // run makes what is missing and links everything into the checkout's bin folder.
 func (s setup) run(ctx context.Context, recipes []recipe) error {
 	began := time.Now()
-	release, err := s.cache.lock(func() { s.screen.say("another set-up is at work: waiting until it is done") })
+	// A set-up with nothing to make needs no lock, and so doesn't wait for one that makes something else.
+	all, missing, err := s.plan(recipes)
 	if err != nil {
 		return err
-	}
-	err = s.underLock(ctx, recipes, began)
-	return errors.Join(err, release())
-}
-
-func (s setup) underLock(ctx context.Context, recipes []recipe, began time.Time) error {
-	var all, missing []planned
-	for _, r := range recipes {
-		key, err := r.key(s.root, s.facts)
-		if err != nil {
-			return err
-		}
-		all = append(all, planned{r, key})
-		if !s.cache.has(key) {
-			missing = append(missing, planned{r, key})
-		}
 	}
 	if err := s.machine.check(len(missing) > 0); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(s.root, "bin"), 0o755); err != nil {
-		return fmt.Errorf("making the folder bin: %w", err)
-	}
-	for _, part := range all {
-		if s.cache.has(part.key) {
-			if err := s.link(part); err != nil {
-				return err
-			}
+	if len(missing) > 0 {
+		if err := s.makeLocked(ctx, recipes); err != nil {
+			return err
 		}
 	}
-	if len(missing) == 0 {
-		s.screen.say("all %d parts are there (%.1f s)", len(all), time.Since(began).Seconds())
-		return nil
-	}
-	s.screen.say("%d of %d parts to make, into %s", len(missing), len(all), s.cache.dir)
-	if err := s.makeAll(ctx, missing); err != nil {
+	if err := s.linkAll(all); err != nil {
 		return err
 	}
-	s.screen.say("done in %s", round(time.Since(began)))
+	s.screen.say("all %d parts are there (%.1f s)", len(all), time.Since(began).Seconds())
+	return nil
+}
+
+// plan gives each recipe its key, and tells which parts the cache lacks.
+func (s setup) plan(recipes []recipe) (all, missing []planned, err error) {
+	for _, r := range recipes {
+		key, err := r.key(s.root, s.facts)
+		if err != nil {
+			return nil, nil, err
+		}
+		part := planned{r, key}
+		all = append(all, part)
+		if !s.cache.has(key) {
+			missing = append(missing, part)
+		}
+	}
+	return all, missing, nil
+}
+
+// makeLocked makes what is missing once nobody else is at it.
+func (s setup) makeLocked(ctx context.Context, recipes []recipe) error {
+	release, err := s.cache.lock(func() { s.screen.say("another set-up is at work: waiting until it is done") })
+	if err != nil {
+		return err
+	}
+	// The other one may have made what was missing before.
+	all, missing, err := s.plan(recipes)
+	if err == nil && len(missing) > 0 {
+		s.screen.say("%d of %d parts to make, into %s", len(missing), len(all), s.cache.dir)
+		err = s.makeAll(ctx, missing)
+	}
+	return errors.Join(err, release())
+}
+
+// linkAll links the parts' programs into the checkout.
+func (s setup) linkAll(parts []planned) error {
+	for _, part := range parts {
+		if err := s.link(part); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -173,10 +189,14 @@ func (s setup) prefetch(ctx context.Context, missing []planned) {
 	}
 }
 
-// link links the part's programs into the checkout.
+// link links one part's programs into the checkout.
 func (s setup) link(part planned) error {
+	bin := filepath.Join(s.root, "bin")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
+		return fmt.Errorf("making the folder bin: %w", err)
+	}
 	for name, path := range part.Links {
-		if err := link(filepath.Join(s.root, "bin"), name, filepath.Join(s.cache.folder(part.key), path)); err != nil {
+		if err := link(bin, name, filepath.Join(s.cache.folder(part.key), path)); err != nil {
 			return err
 		}
 	}

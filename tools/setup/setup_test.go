@@ -204,6 +204,28 @@ func TestTwoSetupsTakeTurns(t *testing.T) {
 	}
 }
 
+func TestASetupWithNothingToMakeDoesNotWait(t *testing.T) {
+	w := newWorkshop(t)
+	part := shell("part", "touch {out}/product")
+	if err := w.run(t.Context(), []recipe{part}); err != nil {
+		t.Fatal(err)
+	}
+	release, err := w.cache.lock(func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- w.run(t.Context(), []recipe{part}) }()
+	select {
+	case err = <-done:
+	case <-time.After(10 * time.Second):
+		err = errors.New("it waits for the lock")
+	}
+	if err = errors.Join(err, release()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLinkReplacesLinksOnly(t *testing.T) {
 	bin := t.TempDir()
 	for _, target := range []string{"/a", "/b"} {
