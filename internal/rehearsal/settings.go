@@ -51,7 +51,7 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]string, error) {
 		"job.device":                "cpu",
 		"job.steps":                 "4",
 		"job.sequenceLength":        "32",
-		"job.startupSeconds":        "120",
+		"job.startupSeconds":        "400",
 		"job.deadlineSeconds":       jobDeadlineSeconds,
 		"job.evidenceDir":           filepath.Join(r.options.Dir, "evidence"),
 	}
