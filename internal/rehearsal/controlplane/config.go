@@ -59,7 +59,7 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	var problems []error
 	if !filepath.IsAbs(c.Dir) {
-		problems = append(problems, fmt.Errorf("Dir %q: want an absolute path", c.Dir))
+		problems = append(problems, fmt.Errorf("the field Dir is %q: want an absolute path", c.Dir))
 	}
 	if c.Tools.Binary == "" {
 		problems = append(problems, errors.New("Tools.Binary is missing: take it from toolchain.Locate"))

@@ -93,7 +93,7 @@ func TestStartRefusesAConfigurationThatCannotWork(t *testing.T) {
 		in   func(*controlplane.Config)
 		want string
 	}{
-		{"relative folder", func(c *controlplane.Config) { c.Dir = "x" }, `Dir "x": want an absolute path`},
+		{"relative folder", func(c *controlplane.Config) { c.Dir = "x" }, `the field Dir is "x": want an absolute path`},
 		{"no binary", func(c *controlplane.Config) { c.Tools = toolchain.Kubernetes{} }, "Tools.Binary is missing"},
 		{"no name", func(c *controlplane.Config) { c.ClusterName = "" }, "ClusterName is missing"},
 		{"service range", func(c *controlplane.Config) { c.ServiceCIDR = "172.20.0.0" }, `ServiceCIDR "172.20.0.0": want a range such as`},
