@@ -60,7 +60,7 @@ type containerRun struct {
 func newWorker(a *agent, pod *corev1.Pod) *worker {
 	folder := filepath.Join(a.config.Spec.HostDir, podsFolder, string(pod.UID))
 	return &worker{
-		agent: a, uid: pod.UID, namespace: pod.Namespace, name: pod.Name, folder: folder,
+		agent: a, uid: pod.UID, namespace: pod.Namespace, name: pod.Name, folder: folder, latest: pod,
 		volumes: volumes{
 			folder: filepath.Join(folder, "volumes"),
 			host:   filepath.Join(a.config.Spec.HostDir, "host"),
