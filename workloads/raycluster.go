@@ -28,6 +28,10 @@ const (
 	portMetrics   = 8080
 )
 
+// graceSeconds is how long a Ray pod may take to end. KubeRay runs `ray start` below a bash that passes no signal on, so a
+// pod always uses the whole of it; by then the job is over and its evidence archived, and Kubernetes' 30 s buy nothing.
+const graceSeconds = 5
+
 // RayClusterSpec is what a RayCluster is made from.
 type RayClusterSpec struct {
 	// Namespace holds the cluster.
@@ -90,11 +94,12 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 }
 
 func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.PodTemplateSpec {
-	no := false
+	no, grace := false, int64(graceSeconds)
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		NodeSelector: map[string]string{cluster.RoleLabel: cluster.SystemRole},
 		// The training code has no business with the Kubernetes API.
-		AutomountServiceAccountToken: &no,
+		AutomountServiceAccountToken:  &no,
+		TerminationGracePeriodSeconds: &grace,
 		Containers: []corev1.Container{{
 			Name:  "ray-head",
 			Image: spec.Image,
@@ -112,11 +117,12 @@ func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.
 }
 
 func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.PodTemplateSpec {
-	no := false
+	no, grace := false, int64(graceSeconds)
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-		NodeSelector:                 map[string]string{cluster.RoleLabel: cluster.GPURole},
-		Tolerations:                  []corev1.Toleration{gpuToleration()},
-		AutomountServiceAccountToken: &no,
+		NodeSelector:                  map[string]string{cluster.RoleLabel: cluster.GPURole},
+		Tolerations:                   []corev1.Toleration{gpuToleration()},
+		AutomountServiceAccountToken:  &no,
+		TerminationGracePeriodSeconds: &grace,
 		// One a node is what the devices enforce already; this says it to whoever lowers the GPU count.
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{

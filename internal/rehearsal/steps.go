@@ -86,7 +86,7 @@ func (r *Rehearsal) ended(update *engine.Update, err error) (*engine.Update, err
 	return update, nil
 }
 
-// changes says what an update did, such as "+ 61 created".
+// changes says what an update did, such as "+ 61 create".
 func changes(update *engine.Update) string {
 	counts := update.Changes()
 	var parts []string
@@ -94,8 +94,8 @@ func changes(update *engine.Update) string {
 		op   apitype.OpType
 		text string
 	}{
-		{apitype.OpCreate, "+ %d to create or created"}, {apitype.OpUpdate, "~ %d updated"},
-		{apitype.OpReplace, "± %d replaced"}, {apitype.OpDelete, "- %d deleted"},
+		{apitype.OpCreate, "+ %d create"}, {apitype.OpUpdate, "~ %d update"},
+		{apitype.OpReplace, "± %d replace"}, {apitype.OpDelete, "- %d delete"},
 	} {
 		if count := counts[kind.op]; count > 0 {
 			parts = append(parts, fmt.Sprintf(kind.text, count))

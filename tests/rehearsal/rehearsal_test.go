@@ -1,0 +1,147 @@
+// Package rehearsal runs the built command on the embedded cloud, as a person
+// would: whole cycles, faults, and the steps of a kept rehearsal.
+package rehearsal
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+)
+
+// raytrain runs bin/raytrain and returns its exit status and output. A missing
+// toolchain fails the test: `make setup` brings it.
+func raytrain(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	tools, err := toolchain.Locate(root)
+	require.NoError(t, err)
+	out, err := exec.CommandContext(t.Context(), tools.Raytrain, args...).CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	t.Logf("raytrain %s\n%s", strings.Join(args, " "), out)
+	if exit != nil {
+		return exit.ExitCode(), string(out)
+	}
+	return 0, string(out)
+}
+
+// cycle runs one whole rehearsal and returns its result and exported state.
+func cycle(t *testing.T, args ...string) (rehearsal.Result, string) {
+	t.Helper()
+	dir := t.TempDir()
+	result, state := filepath.Join(dir, "result.json"), filepath.Join(dir, "state.json")
+	exit, out := raytrain(t, append([]string{"rehearse", "--json", result, "--state", state,
+		"--timeline", filepath.Join(dir, "trace.json")}, args...)...)
+	body, err := os.ReadFile(result)
+	require.NoError(t, err, out)
+	var got rehearsal.Result
+	require.NoError(t, json.Unmarshal(body, &got))
+	assert.Equal(t, got.Exit, exit, "the exit status and the result must agree")
+	assert.True(t, got.Rehearsed)
+	require.NotNil(t, got.AccountEmpty)
+	assert.True(t, *got.AccountEmpty, "destroy must empty the account")
+	exported, err := os.ReadFile(state)
+	require.NoError(t, err)
+	trace, err := os.ReadFile(filepath.Join(dir, "trace.json"))
+	require.NoError(t, err)
+	assert.Contains(t, string(trace), `"rehearsed": true`)
+	return got, string(exported)
+}
+
+func TestGreenCycle(t *testing.T) {
+	got, state := cycle(t)
+	assert.Equal(t, 0, got.Exit)
+	assert.Equal(t, "efa", got.Verdict)
+	assert.Empty(t, got.Phase)
+	require.NotNil(t, got.HourlyUSD)
+	assert.InDelta(t, 9.5548, *got.HourlyUSD, 1e-6)
+	for _, want := range []string{
+		`"aws:eks/cluster:Cluster"`, `"aws:ec2/launchTemplate:LaunchTemplate"`, `"aws:ec2/placementGroup:PlacementGroup"`,
+		`"kubernetes:ray.io/v1:RayCluster"`, `"kubernetes:helm.sh/v3:Release"`, `"raytrain:index:TrainingJob"`,
+		`"interfaceType": "efa"`, `"nvidia.com/gpu.present": "true"`, `"AL2023_x86_64_NVIDIA"`, `"g6.12xlarge"`,
+	} {
+		assert.Contains(t, state, want)
+	}
+}
+
+func TestSilentFallBackIsRefused(t *testing.T) {
+	got, _ := cycle(t, "--fault", "tcp-fallback")
+	assert.Equal(t, 2, got.Exit)
+	assert.Equal(t, "not-efa", got.Verdict)
+	assert.Equal(t, "gate", got.Phase)
+	assert.NotEmpty(t, got.Findings)
+}
+
+func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
+	got, _ := cycle(t, "--fault", "quota")
+	assert.Equal(t, 2, got.Exit)
+	assert.Equal(t, "none", got.Verdict)
+	assert.Equal(t, "preview", got.Phase)
+	require.NotEmpty(t, got.Findings)
+	assert.Contains(t, got.Findings[0].Text, "request-service-quota-increase")
+}
+
+// TestKeptRehearsal is the life of a stack: green, unchanged, changed, and
+// destroyed after its cluster is gone.
+func TestKeptRehearsal(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		root, err := toolchain.FindRoot(".")
+		require.NoError(t, err)
+		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop", "--dir", dir).CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+	exit, out := raytrain(t, "rehearse", "up", "--dir", dir)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "verdict (rehearsed): efa")
+	require.Equal(t, []string{"a1"}, attempts(t, dir))
+
+	exit, out = raytrain(t, "rehearse", "up", "--dir", dir)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "up: no changes")
+	require.Equal(t, []string{"a1"}, attempts(t, dir), "an unchanged green stack runs no job")
+
+	exit, out = raytrain(t, "rehearse", "up", "--dir", dir, "--set", "job.steps=5")
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "verdict (rehearsed): efa")
+	require.Len(t, attempts(t, dir), 2, "a changed proof runs exactly one new job")
+
+	exit, out = raytrain(t, "rehearse", "env", "--dir", dir)
+	require.Equal(t, 0, exit)
+	pods, err := exec.CommandContext(t.Context(), "sh", "-c", out+"\nkubectl get pods --all-namespaces && pulumi stack ls").CombinedOutput()
+	require.NoError(t, err, string(pods))
+	assert.Contains(t, string(pods), "train-head")
+	assert.Contains(t, string(pods), "rehearsal")
+
+	exit, _ = raytrain(t, "rehearse", "lose-cluster", "--dir", dir, "ray-train-efa")
+	require.Equal(t, 0, exit)
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
+	require.Equal(t, 0, exit, "destroy must succeed when the cluster is gone")
+	assert.Contains(t, out, "rehearsed account: empty")
+}
+
+// attempts lists the evidence folders' attempt suffixes.
+func attempts(t *testing.T, dir string) []string {
+	t.Helper()
+	folders, err := filepath.Glob(filepath.Join(dir, "evidence", "gate-*-a*"))
+	require.NoError(t, err)
+	var suffixes []string
+	for _, folder := range folders {
+		suffixes = append(suffixes, folder[strings.LastIndex(folder, "-")+1:])
+	}
+	return suffixes
+}
