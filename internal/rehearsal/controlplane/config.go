@@ -23,8 +23,9 @@ const (
 	// defaultServiceCIDR is the range that EKS chooses for Services where the VPC lies in 10.0.0.0/8.
 	// https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
 	defaultServiceCIDR = "172.20.0.0/16"
-	// defaultStartTimeout is 20 times what a start takes on an idle machine with 2 cores: on a busy one it is slow.
-	defaultStartTimeout = 90 * time.Second
+	// defaultStartTimeout is far more than the few seconds that a start takes on an idle machine with 2 cores: beside a
+	// compiler that takes all cores and the disk, more than a minute was seen.
+	defaultStartTimeout = 4 * time.Minute
 )
 
 // minorVersion matches the form in which EKS names Kubernetes versions.
@@ -49,7 +50,7 @@ type Config struct {
 	// TokenWebhookURL, if set, is asked who a bearer token belongs to (authentication.k8s.io/v1 TokenReview over HTTP
 	// POST), as EKS's own authenticator is. Service account tokens and client certificates work without it.
 	TokenWebhookURL string
-	// StartTimeout bounds Start. Default: 90 s.
+	// StartTimeout bounds Start. Default: 4 minutes.
 	StartTimeout time.Duration
 	// Log gets one record per component that starts, and what goes wrong later. Default: discard.
 	Log *slog.Logger

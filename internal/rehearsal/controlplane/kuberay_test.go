@@ -29,7 +29,7 @@ const (
 	gpu = corev1.ResourceName("nvidia.com/gpu")
 	efa = corev1.ResourceName("vpc.amazonaws.com/efa")
 	// bindingTimeout is several times what the operator and the scheduler take on a busy machine.
-	bindingTimeout = 90 * time.Second
+	bindingTimeout = 3 * time.Minute
 )
 
 // The ground that everything else stands on: the real operator turns a RayCluster into pods, and the real scheduler
