@@ -12,7 +12,7 @@ type end struct {
 	channels int32
 }
 
-// addEnd counts a channel line for the pictures. Neighbouring lines mostly name
+// addEnd counts a channel line for the pictures. Neighboring lines mostly name
 // the same peer, and the peers of rings and trees are few.
 func (t *tally) addEnd(ch *channelLine) {
 	peer, receives := ch.peer(), ch.dir == receiving

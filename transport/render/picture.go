@@ -22,12 +22,12 @@ const (
 	labelWidth  = 190.0
 	// maxRanks bounds what is drawn and listed.
 	maxRanks = 1 << 14
-	// maxMatrix is the most rows that a matrix has; beyond it neighbours share one.
+	// maxMatrix is the most rows that a matrix has; beyond it neighbors share one.
 	maxMatrix = 512
 	// rankMatrix is the most ranks for which the matrix of ranks is drawn too.
 	rankMatrix = 128
-	// labelled is the most rows that carry a name each.
-	labelled = 32
+	// labeled is the most rows that carry a name each.
+	labeled = 32
 )
 
 // cell is a rectangle of a picture.
@@ -68,8 +68,8 @@ func rankMap(list []node) picture {
 		ranks += len(n.Tiles)
 		widest = max(widest, len(n.Tiles))
 	}
-	p := picture{Name: "Ranks, node by node", About: "One tile a rank, coloured by the worst of its connections."}
-	if len(list) <= labelled {
+	p := picture{Name: "Ranks, node by node", About: "One tile a rank, colored by the worst of its connections."}
+	if len(list) <= labeled {
 		p.rows(list, min(largestCell, (canvas-labelWidth)/float64(widest)))
 	} else {
 		p.blocks(list, widest)
@@ -132,10 +132,10 @@ func matrix(name, what string, edges []transport.Edge, names []string, at func(r
 		About: "Rows send, columns receive; a cell shows the worst of its connections. Empty cells have none.",
 	}
 	if group > 1 {
-		p.About += " A row stands for " + itoa(group) + " neighbouring " + what + "s."
+		p.About += " A row stands for " + itoa(group) + " neighboring " + what + "s."
 	}
 	size := min(largestCell, matrixSide/float64(n))
-	named := n <= labelled
+	named := n <= labeled
 	left, top := 60.0, 24.0
 	if named {
 		left, top = room(names, 26), room(names, 17)
@@ -245,7 +245,7 @@ func shorten(s string, most int) string {
 }
 
 // Extra is drawn over a cell: its text, and a sign for what is not on EFA or not
-// there, so that colour is never the only sign.
+// there, so that color is never the only sign.
 func (c cell) Extra() template.HTML {
 	out := ""
 	x, y, right, bottom := num(c.X), num(c.Y), num(c.X+c.W), num(c.Y+c.H)

@@ -9,7 +9,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
-// class is what a cell of a picture is coloured by.
+// class is what a cell of a picture is colored by.
 type class string
 
 const (

@@ -19,7 +19,7 @@ func (w *world) ringEdges(c *comm) []edge {
 	return out
 }
 
-// treeEdges joins the first members of neighbouring nodes, both ways.
+// treeEdges joins the first members of neighboring nodes, both ways.
 func (w *world) treeEdges(c *comm) []edge {
 	heads := c.heads()
 	var out []edge

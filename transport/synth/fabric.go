@@ -94,62 +94,42 @@ func (w *world) fabricOf(p *process) fabricState {
 	plugin := w.pluginNetwork()
 	efa := fabricState{network: plugin, attempts: []string{"efa"}}
 	tcp := fabricState{network: plugin, attempts: []string{"tcp"}}
-	sockets := fabricState{network: "Socket", forced: true}
-	odd := p == w.odd
-	switch w.run.Fabric {
-	case OnEFAAfterRDMAAttempt:
-		efa.attempts = []string{"none", "efa"}
-	case OnEFAReselected:
-		efa.attempts = []string{"tcp;ofi_rxm", "efa"}
-	case OnEFAStacked:
-		efa.attempts = []string{"efa;ofi_rxr"}
-	case PluginMissing:
-		return fabricState{network: "Socket", missing: true}
-	case PluginMissingPinned:
-		return fabricState{missing: true}
-	case PluginMissingOneNode:
-		if odd {
-			return fabricState{network: "Socket", missing: true}
-		}
-	case DeviceMissing:
-		return fabricState{network: "Socket", attempts: []string{"none"}, failure: noProvider}
-	case DeviceMissingPinned:
-		return fabricState{attempts: []string{"none"}, failure: noProvider}
-	case DeviceMissingOneRank:
-		if odd {
-			return fabricState{network: "Socket", attempts: []string{"none"}, failure: noProvider}
-		}
-	case LibfabricTooOld:
-		return fabricState{network: "Socket", attempts: []string{"efa"}, failure: tooOld}
-	case EndpointFailed:
-		return fabricState{network: "Socket", attempts: []string{"efa"}, failure: noQueue}
-	case InitFailureContradicted:
-		efa.failure = noQueue
-	case ProviderTCP:
-		return tcp
-	case ProviderCXI:
-		return fabricState{network: plugin, attempts: []string{"cxi"}}
-	case ProviderVerbs:
-		return fabricState{network: plugin, attempts: []string{"verbs;ofi_rxm"}}
-	case ProviderTCPOneRank:
-		if odd {
-			return tcp
-		}
-	case ProviderReselectedTCP:
-		efa.attempts = []string{"efa", "tcp"}
-	case SocketForced:
-		return sockets
-	case SocketOneRank, SocketOneRankConnected:
-		if odd {
-			return sockets
-		}
-	case SocketAgainstTCP:
-		if odd {
-			return sockets
-		}
-		return tcp
-	case InfiniBand:
-		return fabricState{network: []string{"IB", "IBext_v8", "IBext"}[w.rng.IntN(3)], forced: true}
+	socket := fabricState{network: "Socket", forced: true}
+	missing := fabricState{network: "Socket", missing: true}
+	noDevice := fabricState{network: "Socket", attempts: []string{"none"}, failure: noProvider}
+	ib := ""
+	if w.run.Fabric == InfiniBand {
+		ib = []string{"IB", "IBext_v8", "IBext"}[w.rng.IntN(3)]
+	}
+	// The state of most processes, and that of the odd one where it differs.
+	all := map[Fabric]fabricState{
+		OnEFAAfterRDMAAttempt:   {network: plugin, attempts: []string{"none", "efa"}},
+		OnEFAReselected:         {network: plugin, attempts: []string{"tcp;ofi_rxm", "efa"}},
+		OnEFAStacked:            {network: plugin, attempts: []string{"efa;ofi_rxr"}},
+		PluginMissing:           missing,
+		PluginMissingPinned:     {missing: true},
+		DeviceMissing:           noDevice,
+		DeviceMissingPinned:     {attempts: []string{"none"}, failure: noProvider},
+		LibfabricTooOld:         {network: "Socket", attempts: []string{"efa"}, failure: tooOld},
+		EndpointFailed:          {network: "Socket", attempts: []string{"efa"}, failure: noQueue},
+		InitFailureContradicted: {network: plugin, attempts: []string{"efa"}, failure: noQueue},
+		ProviderTCP:             tcp,
+		ProviderCXI:             {network: plugin, attempts: []string{"cxi"}},
+		ProviderVerbs:           {network: plugin, attempts: []string{"verbs;ofi_rxm"}},
+		ProviderReselectedTCP:   {network: plugin, attempts: []string{"efa", "tcp"}},
+		SocketForced:            socket,
+		SocketAgainstTCP:        tcp,
+		InfiniBand:              {network: ib, forced: true},
+	}
+	odd := map[Fabric]fabricState{
+		PluginMissingOneNode: missing, DeviceMissingOneRank: noDevice, ProviderTCPOneRank: tcp,
+		SocketOneRank: socket, SocketOneRankConnected: socket, SocketAgainstTCP: socket,
+	}
+	if s, ok := odd[w.run.Fabric]; ok && p == w.odd {
+		return s
+	}
+	if s, ok := all[w.run.Fabric]; ok {
+		return s
 	}
 	return efa
 }

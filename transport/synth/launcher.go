@@ -12,8 +12,8 @@ type Launcher string
 // The launchers.
 const (
 	Plain       Launcher = "plain"
-	Ray         Launcher = "ray"            // coloured, with every line
-	RayIP       Launcher = "ray-ip"         // remote workers, no colour
+	Ray         Launcher = "ray"            // colored, with every line
+	RayIP       Launcher = "ray-ip"         // remote workers, no color
 	RayNested   Launcher = "ray-nested"     // an actor inside an engine
 	RayDedup    Launcher = "ray-dedup"      // the driver's log, repeated lines dropped
 	MPI         Launcher = "mpi"            // mpirun --tag-output
@@ -42,48 +42,53 @@ func Launchers() []Launcher {
 
 // wrap gives one line of process p as the launcher passes it on.
 func (l Launcher) wrap(p *process, rng *rand.Rand, text string) []string {
-	one := func(format string, args ...any) []string {
-		return []string{fmt.Sprintf(format, args...) + text}
-	}
 	clock := fmt.Sprintf("2026-05-16T16:39:%02d.%03d-07:00", rng.IntN(60), rng.IntN(1000))
 	switch l {
-	case Ray, RayDedup:
-		return one("\x1b[36m(RayTrainWorker pid=%d)\x1b[0m ", p.pid)
-	case RayIP:
-		return one("(RayTrainWorker pid=%d, ip=10.0.%d.%d) ", p.pid, p.node/200, p.node%200+10)
-	case RayNested:
-		return one("\x1b[36m(EngineCore_DP0 pid=77)\x1b[0m \x1b[36m(RayWorkerWrapper pid=%d, ip=10.0.0.%d)\x1b[0m ", p.pid, p.node%200+10)
-	case MPI:
-		stream := []string{"stdout", "stderr"}[rng.IntN(2)]
-		return one("[1,%d]<%s>:", p.index, stream)
-	case Srun:
-		return one("%*d: ", 1+rng.IntN(2), p.index)
-	case Pdsh:
-		return one("10.3.%d.%d: ", p.node/200, p.node%200+10)
-	case RankLabel:
-		return one("[%d] ", p.index)
-	case SkyPilot:
-		return one("(worker%d, rank=%d, pid=5634) [trainer:2]:", p.node, p.index)
-	case Databricks:
-		return one("# MAGIC ")
-	case Indented:
-		return one("        ")
-	case Kubectl:
-		return one("[pod/trainer-%d-x7k2p/ray-worker] ", p.index)
-	case Torchrun:
-		return one("[default%d]:", p.index)
-	case Compose:
-		return one("trainer-%d  | ", p.index)
 	case CloudWatch:
-		return one(" | %s | ", clock)
+		return []string{" | " + clock + " | " + text}
 	case TimeGlued:
 		return []string{clock + text + " | " + text}
 	case TimeOnNext:
 		return []string{text, clock}
-	case DoubledHost:
-		return one("%s: %s: ", p.host, p.host)
 	default:
-		return []string{text}
+		return []string{l.prefix(p, rng) + text}
+	}
+}
+
+// prefix is what the launcher puts before every line of process p.
+func (l Launcher) prefix(p *process, rng *rand.Rand) string {
+	low, high := p.node%200+10, p.node/200
+	switch l {
+	case Ray, RayDedup:
+		return fmt.Sprintf("\x1b[36m(RayTrainWorker pid=%d)\x1b[0m ", p.pid)
+	case RayIP:
+		return fmt.Sprintf("(RayTrainWorker pid=%d, ip=10.0.%d.%d) ", p.pid, high, low)
+	case RayNested:
+		return fmt.Sprintf("\x1b[36m(EngineCore_DP0 pid=77)\x1b[0m \x1b[36m(RayWorkerWrapper pid=%d, ip=10.0.0.%d)\x1b[0m ", p.pid, low)
+	case MPI:
+		return fmt.Sprintf("[1,%d]<%s>:", p.index, []string{"stdout", "stderr"}[rng.IntN(2)])
+	case Srun:
+		return fmt.Sprintf("%*d: ", 1+rng.IntN(2), p.index)
+	case Pdsh:
+		return fmt.Sprintf("10.3.%d.%d: ", high, low)
+	case RankLabel:
+		return fmt.Sprintf("[%d] ", p.index)
+	case SkyPilot:
+		return fmt.Sprintf("(worker%d, rank=%d, pid=5634) [trainer:2]:", p.node, p.index)
+	case Databricks:
+		return "# MAGIC "
+	case Indented:
+		return "        "
+	case Kubectl:
+		return fmt.Sprintf("[pod/trainer-%d-x7k2p/ray-worker] ", p.index)
+	case Torchrun:
+		return fmt.Sprintf("[default%d]:", p.index)
+	case Compose:
+		return fmt.Sprintf("trainer-%d  | ", p.index)
+	case DoubledHost:
+		return p.host + ": " + p.host + ": "
+	default:
+		return ""
 	}
 }
 

@@ -11,6 +11,15 @@ func (r Run) Normal() Run {
 	if r.Damage == OneNode {
 		r.Nodes = 1
 	}
+	r.normalText()
+	r.normalGroups()
+	r.normalReleases()
+	r.normalNext()
+	return r
+}
+
+// normalText settles how lines reach files.
+func (r *Run) normalText() {
 	if r.Launcher == RayDedup {
 		r.Layout = Merged
 	}
@@ -23,6 +32,10 @@ func (r Run) Normal() Run {
 	if r.Hosts == SameNameAndPID && r.Layout != PerProcess {
 		r.Hosts = SameName
 	}
+}
+
+// normalGroups keeps the communicators that the release can make.
+func (r *Run) normalGroups() {
 	switch r.Groups {
 	case Split, NestedSplit, UnusedWorld:
 		if !r.NCCL.AtLeast(18, 3) {
@@ -39,12 +52,16 @@ func (r Run) Normal() Run {
 	}
 	if r.Groups == NestedSplit && !r.NCCL.AtLeast(24, 3) && r.NCCL.AtLeast(23, 4) {
 		// 2.23.4 prints neither the split's count nor its id: two splits by the
-		// same colour cannot be told apart.
+		// same color cannot be told apart.
 		r.Groups = Split
 	}
 	if r.Groups == Second {
 		r.Eager = false
 	}
+}
+
+// normalReleases drops what the releases cannot print, and pins what is to abort.
+func (r *Run) normalReleases() {
 	if r.Fabric == SocketSecondComm || r.Fabric == SocketOneChannel {
 		r.Groups = World
 	}
@@ -57,6 +74,10 @@ func (r Run) Normal() Run {
 	if (r.Fabric == PluginMissingPinned || r.Fabric == DeviceMissingPinned) && r.Pin == "" {
 		r.Pin = "AWS Libfabric"
 	}
+}
+
+// normalNext gives the further run the same hosts and collector.
+func (r *Run) normalNext() {
 	if r.Next != nil {
 		next := *r.Next
 		if r.Damage == OneNode || next.Damage == OneNode {
@@ -67,5 +88,4 @@ func (r Run) Normal() Run {
 		next.Expect, next.Completed = r.Expect, r.Completed
 		r.Next = &next
 	}
-	return r
 }

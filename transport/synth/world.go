@@ -157,7 +157,7 @@ func (w *world) makeComms() {
 			for _, c := range inside {
 				w.split(c, 1, func(rk *rank) int { return rk.local % 2 })
 			}
-			w.split(all, 3, func(rk *rank) int { return 0 })
+			w.split(all, 3, func(*rank) int { return 0 })
 		}
 		all.used = w.run.Groups != UnusedWorld
 	case Second:
