@@ -102,7 +102,9 @@ func (s *provider) create(ctx context.Context, request p.CreateRequest) (p.Creat
 	outputs, err := outputsOf(answer, request.Properties)
 	response := p.CreateResponse{ID: answer.ID, Properties: outputs}
 	if answer.Failed != nil {
+		// The framework wants both: the state to keep, and an error to say.
 		response.PartialState = &p.InitializationFailed{Reasons: []string{answer.Failed.Message}}
+		err = errors.Join(fmt.Errorf("creating %s %q (rehearsed AWS): %w", kind.Token, request.Urn.Name(), answer.Failed), err)
 	}
 	return response, err
 }
@@ -145,7 +147,9 @@ func (s *provider) update(ctx context.Context, request p.UpdateRequest) (p.Updat
 	outputs, err := outputsOf(answer, request.Inputs)
 	response := p.UpdateResponse{Properties: outputs}
 	if answer.Failed != nil {
+		// The framework wants both: the state to keep, and an error to say.
 		response.PartialState = &p.InitializationFailed{Reasons: []string{answer.Failed.Message}}
+		err = errors.Join(fmt.Errorf("updating %s %q (rehearsed AWS): %w", kind.Token, request.ID, answer.Failed), err)
 	}
 	return response, err
 }

@@ -301,7 +301,7 @@ func TestCreateFailedHalfway(t *testing.T) {
 		Urn:        urnOf(resource.TokenNodeGroup),
 		Properties: obj("clusterName", property.New("c").WithSecret(true), "__defaults", []any{}),
 	})
-	require.NoError(t, err)
+	require.ErrorContains(t, err, "InsufficientInstanceCapacity", "partial state without an error ends the framework in a panic")
 	assert.Equal(t, "c:n", got.ID, "what exists goes into the state")
 	require.NotNil(t, got.PartialState)
 	assert.Equal(t, []string{"no g6.12xlarge"}, got.PartialState.Reasons)

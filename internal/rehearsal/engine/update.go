@@ -17,6 +17,9 @@ const (
 	Running StepState = "running"
 	Done    StepState = "done"
 	Failed  StepState = "failed"
+	// Unfinished is a step that the update's failure cut short, or that waited
+	// for one that failed.
+	Unfinished StepState = "unfinished"
 )
 
 // Step is one resource's part in an update.
@@ -122,7 +125,7 @@ func (u *Update) finish(now time.Time, err error) {
 		if step.State == Running {
 			step.End = now
 			if err != nil {
-				step.State = Failed
+				step.State = Unfinished
 			} else {
 				step.State = Done
 			}

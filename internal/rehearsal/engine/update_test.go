@@ -14,7 +14,9 @@ import (
 
 const stackURN = "urn:pulumi:rehearsal::ray-train-efa::pulumi:pulumi:Stack::ray-train-efa-rehearsal"
 
-func urn(kind, name string) string { return "urn:pulumi:rehearsal::ray-train-efa::" + kind + "::" + name }
+func urn(kind, name string) string {
+	return "urn:pulumi:rehearsal::ray-train-efa::" + kind + "::" + name
+}
 
 func meta(op apitype.OpType, kind, name, parent string) apitype.StepEventMetadata {
 	return apitype.StepEventMetadata{
@@ -74,7 +76,9 @@ func TestUnfinishedStepsEndWithTheUpdate(t *testing.T) {
 	step := pre(meta(apitype.OpCreate, "aws:eks/cluster:Cluster", "eks", stackURN))
 	killed := fill(t, step)
 	killed.finish(time.Unix(1005, 0), errors.New("killed"))
-	assert.Equal(t, Failed, killed.Steps()[0].State)
+	assert.Equal(t, Unfinished, killed.Steps()[0].State)
+	_, ok := killed.Failed()
+	assert.False(t, ok, "a step that was cut short is not the one that failed")
 
 	ended := fill(t, step)
 	ended.finish(time.Unix(1005, 0), nil)

@@ -176,6 +176,9 @@ func line(step Step, depth int, now time.Time) string {
 		mark, until = sign(step.Op), step.End
 	case Failed:
 		mark, until = "✗", step.End
+	case Unfinished:
+		mark, until = "!", step.End
+	case Running:
 	}
 	return fmt.Sprintf("%s%s %s  %s  %s", strings.Repeat("  ", depth), mark, shortType(step.Type), step.Name,
 		clock(until.Sub(step.Start)))

@@ -177,10 +177,12 @@ class StandIn:
         return communicator
 
     def _abort(self, message: str) -> None:
+        from torch.distributed import DistBackendError
+
         from nccl_stand_in.writer import VERSION
 
         # The form of torch's own error when NCCL returns ncclInvalidUsage (5).
-        raise self._c10d.DistBackendError(
+        raise DistBackendError(
             f"NCCL error (rehearsed), invalid usage (run with NCCL_DEBUG=WARN for details), NCCL version {VERSION}\n"
             f"ncclInvalidUsage: This usually reflects invalid usage of NCCL library.\nLast error:\n{message}"
         )
