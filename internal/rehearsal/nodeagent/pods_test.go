@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/remotecommand"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/nodeagent"
 )
 
 // waitPod waits until a pod is as wanted and returns it.
@@ -95,7 +97,7 @@ func isReady(pod *corev1.Pod) bool {
 
 func TestPodsOnARealControlPlane(t *testing.T) {
 	c := newCluster(t)
-	c.addNode(c.spec("ip-10-0-1-10.us-east-2.compute.internal", 0, 0))
+	stop := c.addNode(c.spec("ip-10-0-1-10.us-east-2.compute.internal", 0, 0))
 
 	t.Run("lives, speaks and dies as a pod", func(t *testing.T) {
 		pod := testPod("lives", shell("main", `
@@ -196,6 +198,30 @@ while true; do sleep 0.1; done`))
 			return len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].RestartCount > 0
 		})
 		assert.Equal(t, int32(137), got.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode)
+	})
+
+	t.Run("comes back with its node", func(t *testing.T) {
+		c.createPod(testPod("stays", shell("main", "sleep 1000")))
+		c.waitPod("default", "stays", 30*time.Second, isReady)
+		once := testPod("once", shell("main", "sleep 1000"))
+		once.Spec.RestartPolicy = corev1.RestartPolicyNever
+		c.createPod(once)
+		c.waitPod("default", "once", 30*time.Second, isReady)
+		stop()
+		stop = c.addNode(c.spec("ip-10-0-1-10.us-east-2.compute.internal", 0, 0))
+		got := c.waitPod("default", "stays", 30*time.Second, func(pod *corev1.Pod) bool {
+			return pod.Status.ContainerStatuses[0].RestartCount == 1 && isReady(pod)
+		})
+		assert.Equal(t, "ContainerStatusUnknown", got.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason)
+		c.waitPod("default", "once", 30*time.Second, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
+
+		stop()
+		require.NoError(t, nodeagent.Deregister(t.Context(), c.config, "ip-10-0-1-10.us-east-2.compute.internal"))
+		pods, err := c.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		for _, pod := range pods.Items {
+			assert.NotEqual(t, "ip-10-0-1-10.us-east-2.compute.internal", pod.Spec.NodeName, pod.Name)
+		}
 	})
 }
 

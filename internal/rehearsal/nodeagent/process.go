@@ -25,6 +25,9 @@ func newSpawner() *spawner {
 	s := &spawner{jobs: make(chan func())}
 	go func() {
 		runtime.LockOSThread()
+		// Unlocked, the thread lives on: it may have started children of others
+		// before it came here.
+		defer runtime.UnlockOSThread()
 		for job := range s.jobs {
 			job()
 		}
@@ -32,7 +35,7 @@ func newSpawner() *spawner {
 	return s
 }
 
-// close ends the thread, and with it whatever still runs.
+// close lets the thread go. What it has started must have ended.
 func (s *spawner) close() { close(s.jobs) }
 
 func (s *spawner) start(cmd *exec.Cmd) error {

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 )
 
 const (
@@ -35,6 +34,7 @@ type Config struct {
 // goroutine.
 type Network struct {
 	config    Config
+	threads   *threads
 	namespace *os.File
 	handle    *netlink.Handle // netlink sockets that live inside namespace
 	bridge    netlink.Link
@@ -54,11 +54,12 @@ func New(config Config) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	namespace, err := newNamespace()
+	pool := &threads{}
+	namespace, err := pool.newNamespace()
 	if err != nil {
 		return nil, err
 	}
-	n := &Network{config: config, namespace: namespace, addresses: plan}
+	n := &Network{config: config, threads: pool, namespace: namespace, addresses: plan}
 	if err := n.build(); err != nil {
 		return nil, errors.Join(fmt.Errorf("building the VPC network: %w", err), n.Close())
 	}
@@ -66,7 +67,7 @@ func New(config Config) (*Network, error) {
 }
 
 func (n *Network) build() error {
-	handle, err := handleIn(n.namespace)
+	handle, err := n.handleIn(n.namespace)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func (n *Network) Gateway() netip.Addr { return n.addresses.gateway() }
 // Listen opens a stream listener on the bridge, where pods can reach it.
 // Address is a literal IP and port; use Gateway or a service address.
 func (n *Network) Listen(address string) (net.Listener, error) {
-	listener, err := listenInside(n.namespace, "tcp", address)
+	listener, err := n.threads.listen(n.namespace, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listening inside the VPC on %q: %w", address, err)
 	}
@@ -104,7 +105,7 @@ func (n *Network) Listen(address string) (net.Listener, error) {
 // ListenPacket is Listen for UDP.
 func (n *Network) ListenPacket(address string) (net.PacketConn, error) {
 	var conn net.PacketConn
-	err := inNamespace(n.namespace, func() error {
+	err := n.threads.inside(n.namespace, func() error {
 		var err error
 		conn, err = net.ListenPacket("udp", address)
 		return err
@@ -121,11 +122,17 @@ func (n *Network) Close() error {
 	if n.handle != nil {
 		n.handle.Close()
 	}
+	n.threads.close()
 	return n.namespace.Close()
 }
 
-func handleIn(namespace *os.File) (*netlink.Handle, error) {
-	handle, err := netlink.NewHandleAt(netns.NsHandle(namespace.Fd()))
+// handleIn opens netlink sockets inside a namespace. The library's own way
+// there leaves the thread behind in the namespace where it may not return.
+func (n *Network) handleIn(namespace *os.File) (handle *netlink.Handle, err error) {
+	err = n.threads.inside(namespace, func() error {
+		handle, err = netlink.NewHandle()
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening netlink in a network namespace: %w", err)
 	}

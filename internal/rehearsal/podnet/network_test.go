@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -77,6 +80,44 @@ func TestProxyCarriesAServiceAddressToLoopback(t *testing.T) {
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
 	assert.Equal(t, "api", string(body))
+}
+
+// A child with a parent-death signal must survive whatever the network does
+// with threads, and must have been started where the program runs.
+func TestChildrenOutliveWorkInNamespaces(t *testing.T) {
+	t.Parallel()
+	home, err := os.Readlink("/proc/self/ns/net")
+	require.NoError(t, err)
+	var children []*exec.Cmd
+	for range 20 {
+		network := newTestNetwork(t)
+		node, err := network.AddNode(netip.Addr{})
+		require.NoError(t, err)
+		_, err = node.Host().DialContext(t.Context(), "tcp", "127.0.0.1:1")
+		require.Error(t, err)
+		child := exec.Command("sleep", "1000")
+		child.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		require.NoError(t, child.Start())
+		children = append(children, child)
+		require.NoError(t, node.Close())
+	}
+	for _, child := range children {
+		at, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/net", child.Process.Pid))
+		require.NoError(t, err)
+		assert.Equal(t, home, at)
+		require.NoError(t, child.Process.Kill())
+		err = child.Wait()
+		assert.ErrorContains(t, err, "killed")
+	}
+}
+
+func TestAClosedNetworkSaysSo(t *testing.T) {
+	t.Parallel()
+	network, err := New(Config{})
+	require.NoError(t, err)
+	require.NoError(t, network.Close())
+	_, err = network.Listen("127.0.0.1:0")
+	require.ErrorIs(t, err, errClosed)
 }
 
 func TestAddressPlan(t *testing.T) {

@@ -68,7 +68,7 @@ func (n *Node) NewSandbox() (*Sandbox, error) {
 func (n *Node) Close() error { return n.host.Close() }
 
 func (n *Network) newSandbox(address netip.Addr) (*Sandbox, error) {
-	namespace, err := newNamespace()
+	namespace, err := n.threads.newNamespace()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (n *Network) connect(sandbox *Sandbox) error {
 	if err := linksUp(n.handle, attrs.Name); err != nil {
 		return err
 	}
-	inside, err := handleIn(sandbox.namespace)
+	inside, err := n.handleIn(sandbox.namespace)
 	if err != nil {
 		return err
 	}
@@ -125,12 +125,12 @@ func (s *Sandbox) Namespace() *os.File { return s.namespace }
 // DialContext connects from inside the sandbox, so that 127.0.0.1 is the pod's
 // own. Address is a literal IP and port.
 func (s *Sandbox) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	return dialInside(ctx, s.namespace, network, address)
+	return s.network.threads.dial(ctx, s.namespace, network, address)
 }
 
 // Listen opens a TCP listener inside the sandbox.
 func (s *Sandbox) Listen(address string) (net.Listener, error) {
-	return listenInside(s.namespace, "tcp", address)
+	return s.network.threads.listen(s.namespace, "tcp", address)
 }
 
 // Close lets the sandbox and its address go.
