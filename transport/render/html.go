@@ -31,9 +31,10 @@ type page struct {
 	Sentence string
 	Facts    []fact
 	Legend   []legend
-	Findings []transport.Finding
+	Findings []transport.Finding // errors and warnings
 	Pictures []picture
-	Notes    []string
+	Remarks  []string
+	Notes    []transport.Finding
 	Comms    []transport.Communicator
 	Ranks    []row
 	Cut      []string
@@ -81,13 +82,16 @@ func newPage(r transport.Report) page {
 	}
 	p.Pictures = append(p.Pictures, matrices(r, list)...)
 	if guessed {
-		p.Notes = append(p.Notes, "Hosts share names, so the ranks were dealt out to the nodes in equal shares, in their order.")
+		p.Remarks = append(p.Remarks, "Hosts share names, so the ranks were dealt out to the nodes in equal shares, in their order.")
 	}
 	if len(r.Edges) >= transport.MaxEdges {
-		p.Notes = append(p.Notes, "There are more connections than are drawn; the verdict rests on all of them.")
+		p.Remarks = append(p.Remarks, "There are more connections than are drawn; the verdict rests on all of them.")
 	}
 	slices.SortStableFunc(p.Findings, func(a, b transport.Finding) int { return severity(a) - severity(b) })
 	p.Findings = cut(&p, p.Findings, maxFindings, "findings")
+	if i := slices.IndexFunc(p.Findings, func(f transport.Finding) bool { return severity(f) == 2 }); i >= 0 {
+		p.Findings, p.Notes = p.Findings[:i], p.Findings[i:]
+	}
 	p.Comms = cut(&p, p.Comms, maxCommunicators, "communicators")
 	for _, rk := range r.Ranks {
 		p.Ranks = append(p.Ranks, row{rk, classOfRank(rk), trimComma(kindsText(rk.Channels))})
