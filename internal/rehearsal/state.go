@@ -21,8 +21,10 @@ type resourceState struct {
 
 // gateState is what the state keeps of the training job.
 type gateState struct {
-	Verdict        string    `json:"verdict"`
-	SubmissionID   string    `json:"submissionId"`
+	Verdict      string `json:"verdict"`
+	SubmissionID string `json:"submissionId"`
+	// JobStatus is Ray's word for the job: SUCCEEDED, FAILED, STOPPED.
+	JobStatus      string    `json:"jobStatus"`
 	Attempt        float64   `json:"attempt"`
 	ReportPath     string    `json:"reportPath"`
 	StepsPerSecond *float64  `json:"stepsPerSecond"`
@@ -68,15 +70,8 @@ func readState(exported []byte) (stackState, error) {
 	return state, nil
 }
 
-// jobFailed says whether the gate found the job itself at fault.
-func (g *gateState) jobFailed() bool {
-	for _, finding := range g.Findings {
-		if finding.Code == "job-failed" {
-			return true
-		}
-	}
-	return false
-}
+// jobFailed says whether the job itself ended badly, by Ray's own status.
+func (g *gateState) jobFailed() bool { return g.JobStatus == "FAILED" }
 
 // number reads an exported number; nil when there is none.
 func number(raw json.RawMessage) *float64 {

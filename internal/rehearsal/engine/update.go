@@ -200,6 +200,9 @@ func (u *Update) diagnose(diag apitype.DiagnosticEvent) {
 	}
 	switch diag.Severity {
 	case "error":
+		if text == "update failed" { // the engine's echo of the error before it
+			return
+		}
 		u.errors = append(u.errors, text)
 	case "warning":
 		u.warnings = append(u.warnings, text)

@@ -90,6 +90,7 @@ func TestDiagnosticsAreSortedAndCleaned(t *testing.T) {
 	u := fill(t,
 		diagnostic("error", "\x1b[31mnot-efa\x1b[0m\n"),
 		diagnostic("warning", "using pulumi-resource-aws from $PATH at bin"),
+		diagnostic("error", "update failed"),
 		diagnostic("warning", "a real warning"),
 		diagnostic("info", "hourly $9.55"),
 		apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: "info", Message: "waiting", Ephemeral: true}},
