@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
 // maxPrepareDelay bounds the distance between attempts at preparing a pod whose
@@ -118,10 +120,7 @@ func (w *worker) publish(ctx context.Context) (again time.Time) {
 	if w.published != nil && equality.Semantic.DeepEqual(*w.published, status) {
 		return time.Time{}
 	}
-	patch, err := json.Marshal(struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Status   corev1.PodStatus  `json:"status"`
-	}{metav1.ObjectMeta{UID: w.uid}, status})
+	patch, err := statusPatch(w.uid, w.reported(), status)
 	if err == nil {
 		_, err = w.agent.client.CoreV1().Pods(w.namespace).Patch(ctx, w.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	}
@@ -134,6 +133,34 @@ func (w *worker) publish(ctx context.Context) (again time.Time) {
 	}
 	w.agent.config.Log.Warn("reporting pod status", "pod", w.namespace+"/"+w.name, "error", err)
 	return time.Now().Add(retry)
+}
+
+// reported is what the API server holds of what the agent reports: what it was
+// told last, or what an earlier run of the node left. Conditions of others are
+// left out, or the patch would remove them.
+func (w *worker) reported() corev1.PodStatus {
+	if w.published != nil {
+		return *w.published
+	}
+	status := *w.pod.Status.DeepCopy()
+	status.Conditions = slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool { return !isOurs(c.Type) })
+	return status
+}
+
+// statusPatch is the difference between two statuses of one pod. Its lists are
+// merged by key, so what is to go has to be said.
+func statusPatch(uid types.UID, before, after corev1.PodStatus) ([]byte, error) {
+	old, err := json.Marshal(corev1.Pod{Status: before})
+	if err != nil {
+		return nil, err
+	}
+	// The identity is part of the patch, which so fails on a pod of the same
+	// name that came after this one.
+	changed, err := json.Marshal(corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid}, Status: after})
+	if err != nil {
+		return nil, err
+	}
+	return strategicpatch.CreateTwoWayMergePatch(old, changed, corev1.Pod{})
 }
 
 // finalPhase is the phase of a pod that is being deleted and whose containers

@@ -1,13 +1,16 @@
 package nodeagent
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
 func podOf(policy corev1.RestartPolicy, inits []corev1.Container, containers ...corev1.Container) *corev1.Pod {
@@ -118,6 +121,26 @@ func TestPodStatus(t *testing.T) {
 	assert.Equal(t, now, ready.LastTransitionTime.Time, "the status changed")
 	passed, _ := conditionOf(got.Conditions, corev1.PodInitialized)
 	assert.Equal(t, before, passed.LastTransitionTime, "the status did not change")
+}
+
+func TestStatusPatchReplacesAddressesAndKeepsOthersConditions(t *testing.T) {
+	t.Parallel()
+	condition := func(kind corev1.PodConditionType) corev1.PodCondition {
+		return corev1.PodCondition{Type: kind, Status: corev1.ConditionTrue}
+	}
+	held := corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.128.2"}}, Conditions: []corev1.PodCondition{condition(corev1.PodReady), condition("example.com/gate")}}
+	w := &worker{pod: &corev1.Pod{Status: held}}
+	patch, err := statusPatch("u-1", w.reported(), corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.129.1"}}, Conditions: []corev1.PodCondition{condition(corev1.PodReady)}})
+	require.NoError(t, err)
+	before, err := json.Marshal(corev1.Pod{Status: held})
+	require.NoError(t, err)
+	after, err := strategicpatch.StrategicMergePatch(before, patch, corev1.Pod{})
+	require.NoError(t, err)
+	var got corev1.Pod
+	require.NoError(t, json.Unmarshal(after, &got))
+	assert.Equal(t, []corev1.PodIP{{IP: "10.0.129.1"}}, got.Status.PodIPs)
+	assert.Len(t, got.Status.Conditions, 2)
+	assert.Equal(t, "u-1", string(got.UID))
 }
 
 func TestWaitingReasonsBeforeTheStart(t *testing.T) {

@@ -133,6 +133,15 @@ func conditions(pod *corev1.Pod, status *corev1.PodStatus, state *podState, old 
 	return ours
 }
 
+// isOurs says whether a condition is one that conditions builds.
+func isOurs(kind corev1.PodConditionType) bool {
+	switch kind {
+	case corev1.PodReadyToStartContainers, corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled:
+		return true
+	}
+	return false
+}
+
 func conditionOf(list []corev1.PodCondition, kind corev1.PodConditionType) (corev1.PodCondition, bool) {
 	i := slices.IndexFunc(list, func(c corev1.PodCondition) bool { return c.Type == kind })
 	if i < 0 {
