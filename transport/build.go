@@ -224,13 +224,11 @@ func anyRef(m map[string]ref) ref {
 	})
 }
 
-// ranksOn counts the communicator's ranks on one host.
-func (c *comm) ranksOn(host string) int {
-	n := 0
+// ranksByHost counts the communicator's ranks on each host.
+func (c *comm) ranksByHost() map[string]int {
+	n := map[string]int{}
 	for _, cl := range c.claims {
-		if cl.host == host {
-			n++
-		}
+		n[cl.host]++
 	}
 	return n
 }

@@ -173,6 +173,7 @@ func diagnoseVersions(ev *evidence, found *findings) {
 // diagnoseComm looks at how the channels of a communicator are spread.
 func diagnoseComm(c *comm, found *findings) {
 	low, high, sends, receives, gdr, net := 1<<30, 0, 0, 0, 0, 0
+	onHost := c.ranksByHost()
 	for _, cl := range c.claims {
 		mine, devices := 0, uint64(0)
 		for _, m := range cl.members {
@@ -193,7 +194,7 @@ func diagnoseComm(c *comm, found *findings) {
 		low, high = min(low, mine), max(high, mine)
 		used := (&tally{devices: devices}).deviceCount()
 		p := cl.members[0].proc
-		if nics := int(p.nics); c.ranksOn(cl.host) <= 1 && nics > used {
+		if nics := int(p.nics); onHost[cl.host] <= 1 && nics > used {
 			found.add(FewerDevices, cl.rank, p.chosen, fmt.Sprintf("%d found, %d used", nics, used))
 		}
 	}

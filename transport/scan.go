@@ -36,7 +36,7 @@ func (b *block) reset(data, ahead []byte) {
 func (g *grammar) scan(b *block) {
 	s := scanner{g: g, b: b, d: b.data, known: map[int32][][]byte{}}
 	for {
-		i := bytes.Index(s.d[s.pos:], []byte(token))
+		i := indexToken(s.d[s.pos:])
 		if i < 0 {
 			break
 		}

@@ -104,7 +104,7 @@ type draft struct {
 func (d *draft) add(m *member) {
 	d.pseudo = !m.hasID && !m.isSub
 	for _, c := range d.byRank[m.rank] {
-		if c.host == m.proc.host && c.pid == m.proc.pid && c.ptr == m.ptr && !c.holds(m.proc) {
+		if c.host == m.proc.host && c.pid == m.proc.pid && c.ptr == m.ptr && c.last() != m.proc {
 			c.members = append(c.members, m)
 			return
 		}
@@ -114,14 +114,10 @@ func (d *draft) add(m *member) {
 	})
 }
 
-func (c *claim) holds(p *process) bool {
-	for _, m := range c.members {
-		if m.proc == p {
-			return true
-		}
-	}
-	return false
-}
+// last is the process that was added last. Members come process by process, so
+// a second member of one process, which is another communicator at the same
+// address, is always the next one.
+func (c *claim) last() *process { return c.members[len(c.members)-1].proc }
 
 // clean reports whether a log without Ray's de-duplication shows the rank.
 func (c *claim) clean() bool {

@@ -23,6 +23,8 @@ func verdictFormats() []verdictFormat {
 	return []verdictFormat{
 		{"text", transport.WriteText},
 		{"json", transport.WriteJSON},
+		{"html", render.HTML},
+		{"junit", render.JUnit},
 		{"junit", render.JUnit},
 		{"html", render.HTML},
 	}

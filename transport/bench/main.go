@@ -1,0 +1,148 @@
+// Command bench measures the judge against GNU grep on the same files in the
+// same run: one log of 512 MiB, and 4,096 ranks in 4,096 files.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/transport"
+	"github.com/ray-train-efa/ray-train-efa/transport/synth/benchgen"
+)
+
+// The yardstick: what people grep for by hand.
+const pattern = "Selected provider is efa|Using network Socket"
+
+func main() {
+	size := flag.Int64("mib", 512, "size of the one large log")
+	ranks := flag.Int("ranks", 4096, "number of ranks, one file each, in the folder")
+	rounds := flag.Int("rounds", 5, "rounds of both; the best of each counts")
+	profile := flag.String("profile", "", "write a CPU profile of the judge to this file")
+	flag.Parse()
+	if err := run(*size<<20, *ranks, *rounds, *profile); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(size int64, ranks, rounds int, profile string) (err error) {
+	dir, err := os.MkdirTemp("", "bench-verdict-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the logs: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	log, folder := filepath.Join(dir, "job.log"), filepath.Join(dir, "ranks")
+	if err := writeInputs(log, folder, size, ranks); err != nil {
+		return err
+	}
+	if profile != "" {
+		stop, err := startProfile(profile)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
+	grep, judge := time.Hour, time.Hour
+	var report transport.Report
+	for range rounds {
+		took, err := timeGrep(log)
+		if err != nil {
+			return err
+		}
+		grep = min(grep, took)
+		if took, report, err = timeJudge(log); err != nil {
+			return err
+		}
+		judge = min(judge, took)
+	}
+	fmt.Printf("one log of %d MiB, %d cores: grep %v, judge %v, ratio %.2f, verdict %s\n", size>>20, runtime.GOMAXPROCS(0), grep, judge, judge.Seconds()/grep.Seconds(), report.Verdict)
+	fmt.Printf("memory without mapped pages: %s\n", anonymous())
+	took, report, err := timeJudge(folder)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d ranks in as many files: %v, verdict %s\n", ranks, took, report.Verdict)
+	return nil
+}
+
+func writeInputs(log, folder string, size int64, ranks int) (err error) {
+	f, err := os.Create(log)
+	if err != nil {
+		return fmt.Errorf("making the log: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := benchgen.WriteLog(f, size, 1); err != nil {
+		return err
+	}
+	if err := benchgen.WriteFolder(folder, ranks); err != nil {
+		return err
+	}
+	runtime.GC()
+	return nil
+}
+
+func startProfile(path string) (stop func(), err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("making the profile: %w", err)
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the profile: %w", err), f.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		if err := f.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "bench: closing the profile:", err)
+		}
+	}, nil
+}
+
+// timeGrep runs grep as its own process, its start included.
+func timeGrep(log string) (time.Duration, error) {
+	start := time.Now()
+	out, err := exec.Command("grep", "-cE", pattern, log).Output()
+	took := time.Since(start)
+	if err != nil {
+		return 0, fmt.Errorf("running grep: %w", err)
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || n == 0 {
+		return 0, fmt.Errorf("running grep: it found nothing in %q", log)
+	}
+	return took, nil
+}
+
+// timeJudge judges within this process, reading of the files included.
+func timeJudge(path string) (time.Duration, transport.Report, error) {
+	start := time.Now()
+	sources, err := transport.Collect([]string{path}, nil)
+	if err != nil {
+		return 0, transport.Report{}, err
+	}
+	report, err := transport.Judge(context.Background(), sources, transport.Options{})
+	return time.Since(start), report, err
+}
+
+// anonymous reads this process's peak of memory and what of it is not mapped
+// files, as Linux tells it.
+func anonymous() string {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return "unknown"
+	}
+	for line := range strings.Lines(string(status)) {
+		if v, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			return strings.TrimSpace(v) + " (the generator's garbage included)"
+		}
+	}
+	return "unknown"
+}
