@@ -93,7 +93,7 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 		}
 		select {
 		case err := <-ended:
-			return nil, fmt.Errorf("starting the rehearsal's daemon: it ended at once (%v): %s", err, tail(logPath))
+			return nil, fmt.Errorf("starting the rehearsal's daemon: it ended at once (%w): %s", err, tail(logPath))
 		case <-deadline:
 			return nil, fmt.Errorf("starting the rehearsal's daemon: no answer after %s; see %q", startTimeout, logPath)
 		case <-ctx.Done():
