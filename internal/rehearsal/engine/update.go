@@ -195,6 +195,8 @@ func (u *Update) diagnose(diag apitype.DiagnosticEvent) {
 		return
 	}
 	text := strings.TrimRight(escapes.ReplaceAllString(diag.Message, ""), "\n ")
+	// The engine's list of one: a heading and a bullet that say nothing.
+	text = strings.TrimPrefix(text, "1 error occurred:\n\t* ")
 	if text == "" || pluginNoise.MatchString(text) {
 		return
 	}

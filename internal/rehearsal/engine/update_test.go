@@ -88,7 +88,7 @@ func TestUnfinishedStepsEndWithTheUpdate(t *testing.T) {
 func TestDiagnosticsAreSortedAndCleaned(t *testing.T) {
 	t.Parallel()
 	u := fill(t,
-		diagnostic("error", "\x1b[31mnot-efa\x1b[0m\n"),
+		diagnostic("error", "\x1b[31m1 error occurred:\n\t* not-efa\x1b[0m\n"),
 		diagnostic("warning", "using pulumi-resource-aws from $PATH at bin"),
 		diagnostic("error", "update failed"),
 		diagnostic("warning", "a real warning"),
