@@ -135,7 +135,7 @@ func diagnoseDebugLevel(ev *evidence, found *findings) {
 func (ev *evidence) masked() (at ref, masked bool) {
 	for _, f := range ev.files {
 		for _, p := range f.procs {
-			if len(p.members) > 0 || len(p.waiting) > 0 || p.begun() {
+			if len(p.members) > 0 || len(p.waiting) > 0 || p.codes.has(PinnedNetworkAbsent) {
 				return ref{}, false
 			}
 			if at.line == 0 {

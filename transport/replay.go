@@ -54,10 +54,12 @@ func (f *logFile) process(o origin, line int, text []byte) *process {
 	return p
 }
 
-// begun reports whether the process got past its bootstrap line: it made a
-// communicator, or failed while choosing a network.
+// begun reports whether the process got past its bootstrap line: it chose a
+// network, opened channels or made a communicator, or failed to. Before 2.18 a
+// run that hangs names no communicator at all, and its channels must not be
+// proven by what a later run in the same file prints.
 func (p *process) begun() bool {
-	return len(p.members) > 0 || p.codes.has(PinnedNetworkAbsent)
+	return len(p.members)+len(p.loose)+len(p.waiting)+len(p.selections) > 0 || p.codes.has(PinnedNetworkAbsent)
 }
 
 // incarnate starts a new process with the same host and pid: NCCL prints its
