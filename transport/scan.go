@@ -353,7 +353,7 @@ func cutStamp(b []byte) []byte {
 // cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it
 // was there: such a record stands for others that nobody can see.
 func cutRepeat(b []byte) ([]byte, bool) {
-	i := bytes.LastIndex(b, []byte("[repeated "))
+	i := bytes.Index(b, []byte("[repeated "))
 	if i < 0 || !bytes.Contains(b[i:], []byte("x across cluster]")) {
 		return b, false
 	}
