@@ -60,6 +60,13 @@ class RanksTest(unittest.TestCase):
         self.assertIn("nRanks 2 nNodes 2 localRanks 1", cluster.log(4))
         self.assertNotIn("nRanks 2 ", cluster.log(1))
 
+    def test_crash_of_the_script(self) -> None:
+        cluster = self.start({"RAYTRAIN_REHEARSAL_CRASH": "1"})
+        cluster.wait_until(lambda: len(cluster.ended()) == RANKS, PATIENCE_SECONDS)
+        self.assertEqual({rank: 1 for rank in range(RANKS)}, cluster.ended())
+        self.assertIn("rehearsed crash of the script", cluster.output(0))
+        self.assertNotIn("Channel", cluster.log(0))
+
     def test_silent_fallback(self) -> None:
         cluster = self.start({"NCCL_NET": None, "RAYTRAIN_REHEARSAL_PLUGIN": None})
         self.assert_all_end_well(cluster)

@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any
 
 TARGET = "torch.distributed.distributed_c10d"
+# Set in the image of a rehearsal whose script must fail before it communicates.
+CRASH = "RAYTRAIN_REHEARSAL_CRASH"
 # Each takes a process group by the name `group`.
 COLLECTIVES = (
     "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
@@ -125,6 +127,8 @@ class StandIn:
             # On GPUs the backend is NCCL itself, which needs no stand-in.
             if self._c10d.get_rank(group) < 0 or "gloo" not in self._c10d.get_backend(group):
                 return
+            if os.environ.get(CRASH):
+                raise RuntimeError(f"rehearsed crash of the script: its image sets {CRASH}")
             if group not in self._communicators:
                 self._communicators[group] = self._connect(group)
             communicator = self._communicators[group]
