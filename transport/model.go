@@ -22,7 +22,8 @@ type logFile struct {
 	name    string
 	index   int
 	procs   []*process
-	byPID   map[int32][]*process // the latest incarnation of each
+	byKey   map[string]*process  // host:pid to its latest incarnation
+	byPID   map[int32][]*process // the same, by pid
 	notes   map[Code][]note
 	names   map[string]string // interned names
 	lines   int
@@ -62,6 +63,7 @@ type waitingNet struct {
 // process is one incarnation of host + pid in one file.
 type process struct {
 	file    *logFile
+	key     string // host:pid
 	host    string
 	pid     int32
 	before  *process // the incarnation that this one replaced
@@ -157,7 +159,7 @@ func (s *codeSet) has(c Code) bool { return s[c>>6]&(1<<(c&63)) != 0 }
 func newLogFile(name string, index int) *logFile {
 	return &logFile{
 		name: name, index: index, budget: textBudget,
-		byPID: map[int32][]*process{}, notes: map[Code][]note{}, names: map[string]string{},
+		byKey: map[string]*process{}, byPID: map[int32][]*process{}, notes: map[Code][]note{}, names: map[string]string{},
 	}
 }
 

@@ -6,6 +6,7 @@ import "bytes"
 // The device is that thread's current one, not the rank's GPU, so it is not
 // kept; threads of one rank print different tids, so a process is host + pid.
 type origin struct {
+	key  []byte // host:pid, as printed
 	host []byte
 	pid  int32
 	tid  int32
@@ -68,7 +69,7 @@ func prefixEndingAt(b []byte, end int) (o origin, start int, ok bool) {
 	if !ok1 || !ok2 || start == i {
 		return origin{}, 0, false
 	}
-	return origin{host: b[start:i], pid: pid, tid: tid}, start, true
+	return origin{key: b[start:pidEnd], host: b[start:i], pid: pid, tid: tid}, start, true
 }
 
 func skipDigitsBack(b []byte, i int) int {

@@ -43,13 +43,12 @@ func (f *logFile) applyHeadless(e *event, line int) {
 
 // process finds the latest incarnation of host + pid.
 func (f *logFile) process(o origin, line int, text []byte) *process {
-	for _, p := range f.byPID[o.pid] {
-		if p.host == string(o.host) {
-			return p
-		}
+	if p := f.byKey[string(o.key)]; p != nil {
+		return p
 	}
-	p := &process{file: f, host: f.intern(o.host), pid: o.pid, first: f.at(line, text)}
+	p := &process{key: string(o.key), file: f, host: f.intern(o.host), pid: o.pid, first: f.at(line, text)}
 	f.procs = append(f.procs, p)
+	f.byKey[p.key] = p
 	f.byPID[o.pid] = append(f.byPID[o.pid], p)
 	return p
 }
@@ -66,8 +65,9 @@ func (p *process) begun() bool {
 // bootstrap line once per process, so a second one later is a restart, as usual
 // in pods, where pids repeat.
 func (f *logFile) incarnate(old *process) *process {
-	p := &process{file: f, host: old.host, pid: old.pid, before: old, first: old.first}
+	p := &process{file: f, key: old.key, host: old.host, pid: old.pid, before: old, first: old.first}
 	f.procs = append(f.procs, p)
+	f.byKey[p.key] = p
 	for i, q := range f.byPID[old.pid] {
 		if q == old {
 			f.byPID[old.pid][i] = p

@@ -160,7 +160,7 @@ func (s *scanner) settle(o origin, start int) (origin, int) {
 	hosts := s.known[o.pid]
 	for _, h := range hosts {
 		if extra := len(o.host) - len(h); extra >= 0 && bytes.HasSuffix(o.host, h) {
-			o.host = h
+			o.host, o.key = h, o.key[extra:]
 			return o, start + extra
 		}
 	}
