@@ -1,0 +1,166 @@
+package transport_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/transport"
+)
+
+const oneLine = "node-1:12:34 [0] NCCL INFO Using network Socket\n"
+
+func gzipped(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	_, err := z.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return out.Bytes()
+}
+
+func zstandard(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z, err := zstd.NewWriter(&out)
+	require.NoError(t, err)
+	_, err = z.Write(b)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return out.Bytes()
+}
+
+func archive(t *testing.T, members map[string][]byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for name, b := range members {
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(b)), Typeflag: tar.TypeReg}))
+		_, err := w.Write(b)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return out.Bytes()
+}
+
+// TestCollectUnpacks expects one plain log from every kind of packing, by
+// content and not by name, from a file and from stdin.
+func TestCollectUnpacks(t *testing.T) {
+	t.Parallel()
+	log := []byte(oneLine)
+	tests := []struct {
+		name string
+		in   []byte
+		want string
+	}{
+		{"plain", log, ""},
+		{"gzip", gzipped(t, log), ""},
+		{"zstd", zstandard(t, log), ""},
+		{"gzip in zstd", zstandard(t, gzipped(t, log)), ""},
+		{"tar", archive(t, map[string][]byte{"a/rank0.log": log}), ":a/rank0.log"},
+		{"tar.gz", gzipped(t, archive(t, map[string][]byte{"rank0.log": log})), ":rank0.log"},
+		{"tar.zst with a gzip", zstandard(t, archive(t, map[string][]byte{"rank0.log.gz": gzipped(t, log)})), ":rank0.log.gz"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "evidence")
+			require.NoError(t, os.WriteFile(path, tt.in, 0o600))
+			fromFile, err := transport.Collect([]string{path}, nil)
+			require.NoError(t, err)
+			fromStdin, err := transport.Collect([]string{"-"}, bytes.NewReader(tt.in))
+			require.NoError(t, err)
+			for name, sources := range map[string][]transport.Source{path: fromFile, "-": fromStdin} {
+				require.Len(t, sources, 1)
+				assert.Equal(t, name+tt.want, sources[0].Name)
+				r, err := sources[0].Open()
+				require.NoError(t, err)
+				got, err := io.ReadAll(r)
+				require.NoError(t, err)
+				require.NoError(t, r.Close())
+				assert.Equal(t, oneLine, string(got))
+			}
+		})
+	}
+}
+
+func TestCollectWalksFoldersOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "node-1"), 0o700))
+	first, second := filepath.Join(dir, "node-1", "a.log"), filepath.Join(dir, "z.log")
+	for _, p := range []string{first, second} {
+		require.NoError(t, os.WriteFile(p, []byte(oneLine), 0o600))
+	}
+	sources, err := transport.Collect([]string{dir, second, dir}, nil)
+	require.NoError(t, err)
+	require.Len(t, sources, 2)
+	assert.Equal(t, []string{first, second}, []string{sources[0].Name, sources[1].Name})
+}
+
+// TestCollectRefuses holds that evidence which cannot be read in full is an
+// error and never a verdict.
+func TestCollectRefuses(t *testing.T) {
+	t.Parallel()
+	cut := gzipped(t, bytes.Repeat([]byte(oneLine), 1000))
+	tests := []struct {
+		name string
+		in   []byte
+	}{
+		{"a gzip that ends early", cut[:len(cut)/2]},
+		{"an archive that ends early", archive(t, map[string][]byte{"a": bytes.Repeat([]byte(oneLine), 100)})[:2000]},
+		{"an archive in an archive", archive(t, map[string][]byte{"a.tar": archive(t, map[string][]byte{"b": []byte(oneLine)})})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "evidence")
+			require.NoError(t, os.WriteFile(path, tt.in, 0o600))
+			sources, err := transport.Collect([]string{path}, nil)
+			if err == nil {
+				_, err = transport.Judge(t.Context(), sources, transport.Options{})
+			}
+			require.ErrorContains(t, err, "evidence")
+		})
+	}
+	_, err := transport.Collect([]string{filepath.Join(t.TempDir(), "absent")}, nil)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = transport.Collect([]string{t.TempDir()}, nil)
+	require.ErrorContains(t, err, "no file")
+}
+
+// TestLargeFileEqualsStream judges one file that is mapped and split over the
+// workers and the same bytes as a stream: block borders must not matter, nor
+// lines of many megabytes.
+func TestLargeFileEqualsStream(t *testing.T) {
+	t.Parallel()
+	parts, err := filepath.Glob("testdata/nccl-logs/ofi-over-tcp/*.log")
+	require.NoError(t, err)
+	var log []byte
+	for _, p := range parts {
+		b, err := os.ReadFile(p)
+		require.NoError(t, err)
+		log = append(log, b...)
+		log = append(log, bytes.Repeat([]byte("x "), 3<<20)...)
+		log = append(log, '\n')
+	}
+	path := filepath.Join(t.TempDir(), "job.log")
+	require.NoError(t, os.WriteFile(path, log, 0o600))
+	sources, err := transport.Collect([]string{path}, nil)
+	require.NoError(t, err)
+	mapped, err := transport.Judge(t.Context(), sources, transport.Options{})
+	require.NoError(t, err)
+	streamed, err := transport.Judge(t.Context(), []transport.Source{transport.BytesSource(path, log)}, transport.Options{})
+	require.NoError(t, err)
+	assert.Equal(t, streamed, mapped)
+	assert.Equal(t, transport.NotEFA, mapped.Verdict)
+}
