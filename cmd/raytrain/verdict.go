@@ -25,8 +25,6 @@ func verdictFormats() []verdictFormat {
 		{"json", transport.WriteJSON},
 		{"html", render.HTML},
 		{"junit", render.JUnit},
-		{"junit", render.JUnit},
-		{"html", render.HTML},
 	}
 }
 
