@@ -56,14 +56,22 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	found = append(found, checkRun(run)...)
 
 	last, earlier := logs(run.Files, list)
-	report, err := transport.Judge(ctx, last, transport.Options{
-		WorldSize: run.WorldSize,
-		Nodes:     run.Nodes,
-		Provider:  run.Provider,
-		Completed: run.Status == rayapi.Succeeded,
-	})
-	if err != nil {
-		return Judgement{}, fmt.Errorf("judging the logs of %q: %w", run.SubmissionID, err)
+	// A script that fails before it communicates leaves no log at all, which
+	// proves nothing; checkRanks has said already what is missing.
+	report := transport.Report{
+		Verdict: transport.Inconclusive, Communicators: []transport.Communicator{}, Ranks: []transport.Rank{}, Findings: []transport.Finding{},
+	}
+	if len(last) > 0 {
+		var err error
+		report, err = transport.Judge(ctx, last, transport.Options{
+			WorldSize: run.WorldSize,
+			Nodes:     run.Nodes,
+			Provider:  run.Provider,
+			Completed: run.Status == rayapi.Succeeded,
+		})
+		if err != nil {
+			return Judgement{}, fmt.Errorf("judging the logs of %q: %w", run.SubmissionID, err)
+		}
 	}
 	before, err := judgeEarlier(ctx, earlier, run.Provider)
 	if err != nil {

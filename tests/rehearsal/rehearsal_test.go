@@ -95,7 +95,7 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 }
 
 // TestKeptRehearsal is the life of a stack: green, unchanged, changed, and
-// destroyed after its cluster is gone.
+// destroyed.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	t.Cleanup(func() {
@@ -127,10 +127,8 @@ func TestKeptRehearsal(t *testing.T) {
 	assert.Contains(t, string(pods), "train-head")
 	assert.Contains(t, string(pods), "rehearsal")
 
-	exit, _ = raytrain(t, "rehearse", "lose-cluster", "--dir", dir, "ray-train-efa")
-	require.Equal(t, 0, exit)
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
-	require.Equal(t, 0, exit, "destroy must succeed when the cluster is gone")
+	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "rehearsed account: empty")
 }
 
