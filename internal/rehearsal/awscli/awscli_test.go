@@ -53,6 +53,16 @@ func TestRun(t *testing.T) {
 			stdout: credential, asked: api.TokenRequest{ClusterName: "c", Region: "eu-west-1", RoleARN: "r"},
 		},
 		{name: "token without a cluster", args: []string{"eks", "get-token"}, want: 252, stderr: "--cluster-name"},
+		{name: "description without a name", args: []string{"eks", "describe-cluster"}, want: 252, stderr: "--name"},
+		{
+			name: "description", args: []string{"eks", "describe-cluster", "--name", "c", "--region", "us-east-2", "--output", "json"},
+			stdout: `{"cluster":{"name":"","arn":"arn:aws:iam::111122223333:user/rehearsal","endpoint":"","status":"","version":""}}` + "\n",
+		},
+		{
+			name: "a cluster that is gone", args: []string{"eks", "describe-cluster", "--name", "c"},
+			err:  &api.Error{Operation: "EKS: DescribeCluster", Code: "ResourceNotFoundException", Message: "No cluster found for name: c."},
+			want: 254, stderr: "An error occurred (ResourceNotFoundException) when calling the DescribeCluster operation",
+		},
 		{name: "unknown command", args: []string{"ec2", "run-instances"}, want: 252, stderr: "ec2 run-instances"},
 		{name: "unknown option", args: []string{"eks", "get-token", "--query", "x"}, want: 252, stderr: "--query"},
 		{name: "option without a value", args: []string{"eks", "get-token", "--cluster-name"}, want: 252, stderr: "needs a value"},
