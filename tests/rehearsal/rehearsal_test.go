@@ -95,7 +95,7 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 }
 
 // TestKeptRehearsal is the life of a stack: green, unchanged, changed, and
-// destroyed.
+// destroyed after its cluster is gone.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	t.Cleanup(func() {
@@ -127,6 +127,16 @@ func TestKeptRehearsal(t *testing.T) {
 	assert.Contains(t, string(pods), "train-head")
 	assert.Contains(t, string(pods), "rehearsal")
 
+	// With the cluster deleted by hand, destroy must not guess: it names one
+	// command, and after that command it empties the account.
+	exit, _ = raytrain(t, "rehearse", "lose-cluster", "--dir", dir, "ray-train-efa")
+	require.Equal(t, 0, exit)
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
+	require.Equal(t, 3, exit)
+	assert.Contains(t, out, "PULUMI_K8S_DELETE_UNREACHABLE")
+	t.Setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
+	exit, _ = raytrain(t, "rehearse", "refresh", "--dir", dir, "--set", "job.steps=5")
+	require.Equal(t, 0, exit)
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "rehearsed account: empty")
