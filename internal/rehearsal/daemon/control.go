@@ -1,11 +1,8 @@
 package daemon
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +11,8 @@ import (
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/client"
 )
 
 // Status is what the daemon serves of itself.
@@ -31,8 +30,8 @@ type Status struct {
 // Client speaks to a running daemon.
 type Client struct {
 	// Endpoint is where the daemon's APIs listen.
-	Endpoint Endpoint
-	http     http.Client
+	Endpoint     Endpoint
+	aws, control *client.Client
 }
 
 // Command is the name of the hidden command that Start runs.
@@ -53,19 +52,19 @@ func Connect(ctx context.Context, dir string) (*Client, bool, error) {
 	if err != nil || endpoint.PID == 0 {
 		return nil, false, err
 	}
-	client := &Client{Endpoint: endpoint}
-	if _, err := client.Status(ctx); err != nil {
+	found := &Client{Endpoint: endpoint, aws: client.New(endpoint.AWS), control: client.New(endpoint.Control)}
+	if _, err := found.Status(ctx); err != nil {
 		return nil, false, nil //nolint:nilerr // a daemon that does not answer is one that is not there
 	}
-	return client, true, nil
+	return found, true, nil
 }
 
 // Start connects to the daemon of the rehearsal in dir, starting it first
 // where none runs. The daemon is this program, run once more in a session of
 // its own, so that it outlives the command that started it.
 func Start(ctx context.Context, dir, root string, speed float64) (*Client, error) {
-	if client, running, err := Connect(ctx, dir); err != nil || running {
-		return client, err
+	if found, running, err := Connect(ctx, dir); err != nil || running {
+		return found, err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -87,9 +86,9 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 	go func() { ended <- command.Wait() }()
 	deadline := time.After(startTimeout)
 	for {
-		client, running, err := Connect(ctx, dir)
+		found, running, err := Connect(ctx, dir)
 		if err != nil || running {
-			return client, err
+			return found, err
 		}
 		select {
 		case err := <-ended:
@@ -131,32 +130,32 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	err := c.call(ctx, http.MethodGet, c.Endpoint.Control+"/status", nil, &status)
+	err := c.control.Call(ctx, http.MethodGet, "/status", nil, &status)
 	return status, err
 }
 
 // SetFaults replaces the account's faults.
 func (c *Client) SetFaults(ctx context.Context, faults account.Faults) error {
-	return c.call(ctx, http.MethodPost, c.Endpoint.AWS+"/faults", faults, nil)
+	return c.aws.Call(ctx, http.MethodPost, api.PathFaults, faults, nil)
 }
 
 // Inventory lists what exists in the account.
 func (c *Client) Inventory(ctx context.Context) (account.Inventory, error) {
 	var inventory account.Inventory
-	err := c.call(ctx, http.MethodGet, c.Endpoint.AWS+"/inventory", nil, &inventory)
+	err := c.aws.Call(ctx, http.MethodGet, api.PathInventory, nil, &inventory)
 	return inventory, err
 }
 
 // LoseCluster stops and forgets a cluster behind the stack's back, with all
 // that runs in it, as if somebody had deleted it by hand.
 func (c *Client) LoseCluster(ctx context.Context, name string) error {
-	return c.call(ctx, http.MethodPost, c.Endpoint.AWS+"/lose-cluster/"+name, struct{}{}, nil)
+	return c.aws.Call(ctx, http.MethodPost, "/lose-cluster/"+name, struct{}{}, nil)
 }
 
 // Stop ends the daemon and everything that it runs, and waits for it. The
 // rehearsal's folder stays.
 func (c *Client) Stop(ctx context.Context) error {
-	if err := c.call(ctx, http.MethodPost, c.Endpoint.Control+"/stop", struct{}{}, nil); err != nil {
+	if err := c.control.Call(ctx, http.MethodPost, "/stop", struct{}{}, nil); err != nil {
 		return fmt.Errorf("stopping the rehearsal's daemon: %w", err)
 	}
 	deadline := time.After(stopTimeout)
@@ -172,38 +171,4 @@ func (c *Client) Stop(ctx context.Context) error {
 		case <-time.After(pollEvery):
 		}
 	}
-}
-
-func (c *Client) call(ctx context.Context, method, url string, in, out any) error {
-	var body io.Reader
-	if in != nil {
-		encoded, err := json.Marshal(in)
-		if err != nil {
-			return fmt.Errorf("encoding the request to %s: %w", url, err)
-		}
-		body = bytes.NewReader(encoded)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, url, body)
-	if err != nil {
-		return fmt.Errorf("preparing the request to %s: %w", url, err)
-	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return fmt.Errorf("calling the rehearsal's daemon: %w", err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		return fmt.Errorf("reading the answer of %s: %w", url, err)
-	}
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("calling %s: status %d: %s", url, response.StatusCode, bytes.TrimSpace(answer))
-	}
-	if out == nil {
-		return nil
-	}
-	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("decoding the answer of %s: %w", url, err)
-	}
-	return nil
 }

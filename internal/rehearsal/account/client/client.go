@@ -58,8 +58,9 @@ func FromDir(dir string) (*Client, error) {
 	return New(endpoint.AWS), nil
 }
 
-// call sends in as JSON and decodes the answer into out; a non-2xx answer becomes *api.Error.
-func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+// Call sends in as JSON to one of the daemon's paths and decodes the answer into
+// out, unless out is nil; a non-2xx answer becomes *api.Error where it holds one.
+func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return fmt.Errorf("encoding the request to %s: %w", path, err)
@@ -84,6 +85,9 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 			return fmt.Errorf("calling %s: status %d: %s", path, response.StatusCode, answer)
 		}
 		return awsError
+	}
+	if out == nil {
+		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
 		return fmt.Errorf("decoding the answer of %s: %w", path, err)
@@ -115,19 +119,19 @@ func (c *Client) Delete(ctx context.Context, request api.ResourceRequest) error 
 // Invoke calls one of the provider's functions.
 func (c *Client) Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error) {
 	var answer api.InvokeAnswer
-	err := c.call(ctx, http.MethodPost, api.PathInvoke, request, &answer)
+	err := c.Call(ctx, http.MethodPost, api.PathInvoke, request, &answer)
 	return answer.Return, err
 }
 
 // Token returns a bearer token for a cluster.
 func (c *Client) Token(ctx context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
 	var answer api.TokenAnswer
-	err := c.call(ctx, http.MethodPost, api.PathToken, request, &answer)
+	err := c.Call(ctx, http.MethodPost, api.PathToken, request, &answer)
 	return answer, err
 }
 
 func (c *Client) resource(ctx context.Context, path string, request api.ResourceRequest) (api.ResourceAnswer, error) {
 	var answer api.ResourceAnswer
-	err := c.call(ctx, http.MethodPost, path, request, &answer)
+	err := c.Call(ctx, http.MethodPost, path, request, &answer)
 	return answer, err
 }
