@@ -93,6 +93,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening stack %q: %w", StackName, err)
 	}
+	if err := releaseStaleLock(ctx, stack, cfg.Dir); err != nil {
+		return nil, err
+	}
 	settings := auto.ConfigMap{}
 	for key, value := range cfg.Settings {
 		settings[key] = auto.ConfigValue{Value: value}
@@ -186,14 +189,6 @@ func (e *Engine) Destroy(ctx context.Context) (*Update, error) {
 		_, err := e.stack.Destroy(ctx, optdestroy.EventStreams(ch), optdestroy.SuppressProgress())
 		return err
 	})
-}
-
-// CancelStale releases the lock that an engine killed in mid-update left.
-func (e *Engine) CancelStale(ctx context.Context) error {
-	if err := e.stack.Cancel(ctx); err != nil {
-		return fmt.Errorf("releasing the lock of stack %q: %w", StackName, err)
-	}
-	return nil
 }
 
 // Outputs returns the stack's exports; secrets are replaced by "[secret]".
