@@ -5,11 +5,15 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // conclude judges everything and writes the report.
 func conclude(files []*logFile, opts Options) Report {
 	ev := unify(files)
+	r := Report{}
+	var tables sync.WaitGroup
+	tables.Go(func() { fill(&r, ev) }) // reads the evidence only, as the judge does
 	found := newFindings()
 	verdict := EFA
 	runs := ev.judged()
@@ -24,8 +28,9 @@ func conclude(files []*logFile, opts Options) Report {
 		verdict = worse(verdict, Inconclusive)
 	}
 	diagnose(ev, verdict, found)
-	r := Report{Verdict: verdict}
-	fill(&r, ev, found, verdict)
+	tables.Wait()
+	prove(ev, found, verdict)
+	r.Verdict = verdict
 	r.Findings = found.list(verdict)
 	return r
 }
@@ -81,7 +86,7 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 }
 
 // fill writes the tables of the report.
-func fill(r *Report, ev *evidence, found *findings, v Verdict) {
+func fill(r *Report, ev *evidence) {
 	r.Communicators, r.Ranks = []Communicator{}, []Rank{}
 	for _, c := range ev.comms {
 		r.Communicators = append(r.Communicators, c.row(ev))
@@ -103,11 +108,14 @@ func fill(r *Report, ev *evidence, found *findings, v Verdict) {
 		r.Ranks = append(r.Ranks, cl.row(ev))
 	}
 	r.Edges = w.edges()
-	prove(w, ev, found, v)
 }
 
 // prove lists one line of each kind that the verdict rests on.
-func prove(w *comm, ev *evidence, found *findings, v Verdict) {
+func prove(ev *evidence, found *findings, v Verdict) {
+	w := widest(ev.comms)
+	if w == nil {
+		return
+	}
 	for _, cl := range w.claims {
 		for _, m := range cl.members {
 			if p := m.proc; p.chosen.text != "" && !found.has(ProofProvider) {
@@ -141,21 +149,23 @@ func (c *comm) row(ev *evidence) Communicator {
 		nodes := int(c.nodes)
 		out.Nodes = &nodes
 	}
-	nets, providers := map[string]bool{}, map[string]bool{}
+	var nets, providers nameSet
+	counts := map[string]int{}
 	joined := 0
 	for _, cl := range c.claims {
-		for name := range cl.networks(ev.aux) {
-			nets[name] = true
+		for _, u := range cl.nets {
+			nets.add(u.name)
 		}
-		for _, p := range cl.providers(ev) {
-			providers[p] = true
-		}
-		cl.tallyInto(out.Channels)
+		cl.providers(ev, &providers)
+		cl.tallyInto(counts)
 		if cl.joined() {
 			joined++
 		}
 	}
-	out.Network, out.Provider = joinKeys(nets), joinKeys(providers)
+	for label, n := range counts {
+		out.Channels[clean(label)] += n
+	}
+	out.Network, out.Provider = nets.join(), providers.join()
 	out.Connected = len(c.claims) > 0 && joined == len(c.claims)
 	return out
 }
@@ -167,35 +177,34 @@ func (c *claim) row(ev *evidence) Rank {
 		Rank: int(c.rank), Host: clean(p.host), PID: int(p.pid), File: p.file.name,
 		Channels: map[string]int{},
 	}
-	nets, providers := map[string]bool{}, map[string]bool{}
-	for name := range c.networks(ev.aux) {
-		nets[name] = true
+	var nets, providers nameSet
+	for _, u := range c.nets {
+		nets.add(u.name)
 	}
-	for _, name := range c.providers(ev) {
-		providers[name] = true
-	}
-	out.Network, out.Provider = joinKeys(nets), joinKeys(providers)
-	c.tallyInto(out.Channels)
-	return out
-}
-
-// providers lists what the rank's process, in all its views, ended up with.
-func (c *claim) providers(ev *evidence) []string {
-	var out []string
+	c.providers(ev, &providers)
+	out.Network, out.Provider = nets.join(), providers.join()
 	for _, m := range c.members {
-		for _, p := range append([]*process{m.proc}, ev.aux[m.proc]...) {
-			if name, failed := p.provided(); name != "" && !failed {
-				out = append(out, name)
-			}
+		for i := range m.tallies {
+			out.Channels[clean(m.tallies[i].label)] += m.tallies[i].count
 		}
 	}
 	return out
 }
 
+// providers adds what the rank's process, in all its views, ended up with.
+func (c *claim) providers(ev *evidence, to *nameSet) {
+	for _, m := range c.members {
+		to.addProvider(m.proc)
+		for _, p := range ev.aux[m.proc] {
+			to.addProvider(p)
+		}
+	}
+}
+
 func (c *claim) tallyInto(counts map[string]int) {
 	for _, m := range c.members {
 		for i := range m.tallies {
-			counts[clean(m.tallies[i].label)] += m.tallies[i].count
+			counts[m.tallies[i].label] += m.tallies[i].count
 		}
 	}
 }
@@ -210,8 +219,26 @@ func (c *claim) joined() bool {
 	return false
 }
 
-func joinKeys(set map[string]bool) string {
-	return clean(strings.Join(slices.Sorted(maps.Keys(set)), ", "))
+// nameSet is a set of a few names.
+type nameSet []string
+
+func (s *nameSet) add(name string) {
+	if !slices.Contains(*s, name) {
+		*s = append(*s, name)
+	}
+}
+
+// addProvider adds the provider that the process ended up with, if any.
+func (s *nameSet) addProvider(p *process) {
+	if name, failed := p.provided(); name != "" && !failed {
+		s.add(name)
+	}
+}
+
+// join renders the set in order.
+func (s nameSet) join() string {
+	slices.Sort(s)
+	return clean(strings.Join(s, ", "))
 }
 
 func sortedKeys(m map[string]ref) []string { return slices.Sorted(maps.Keys(m)) }

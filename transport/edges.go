@@ -12,18 +12,18 @@ type end struct {
 	channels int32
 }
 
-// addEnd counts a channel line for the pictures. Neighboring lines mostly name
+// addEnd counts channel lines for the pictures. Neighboring lines mostly name
 // the same peer, and the peers of rings and trees are few.
-func (t *tally) addEnd(ch *channelLine) {
+func (t *tally) addEnd(ch *channelLine, lines int) {
 	peer, receives := ch.peer(), ch.dir == receiving
 	for i := len(t.ends) - 1; i >= 0; i-- {
 		if e := &t.ends[i]; e.peer == peer && e.receives == receives {
-			e.channels++
+			e.channels += int32(lines)
 			return
 		}
 	}
 	if len(t.ends) < maxPeers {
-		t.ends = append(t.ends, end{peer, receives, 1})
+		t.ends = append(t.ends, end{peer, receives, int32(lines)})
 	}
 }
 

@@ -25,12 +25,16 @@ type event struct {
 	fails bool // evNote: the plugin's initialisation failed here
 	code  Code
 	count int32
-	from  int32  // index into block.origins; -1 for a record without prefix
-	line  int    // lines before this record in its block
-	text  []byte // the record from its host on
-	name  []byte
-	init  initLine
-	ch    channelLine
+	from  int32 // index into block.origins; -1 for a record without prefix
+	line  int   // newlines before this record in its block
+	// more counts further lines that state the same of other channels; last is
+	// line for the last of them, or for this record.
+	more int
+	last int
+	text []byte // the record from its host on
+	name []byte
+	init initLine
+	ch   channelLine
 }
 
 // phase is the point in a communicator's life that an init line marks.

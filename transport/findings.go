@@ -89,6 +89,9 @@ func (e *entry) suffix() string {
 
 // clean makes log text fit for a report: valid UTF-8 without control bytes.
 func clean(s string) string {
+	if plain(s) {
+		return s
+	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
@@ -98,4 +101,14 @@ func clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// plain reports whether s is printable ASCII, as nearly everything is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }

@@ -17,7 +17,7 @@ func TestForms(t *testing.T) {
 			t.Parallel()
 			var blk block
 			blk.reset([]byte("node-1:12:34 [0] NCCL INFO "+f.like+"\n"), nil)
-			g.scan(&blk)
+			newScanner(g).scan(&blk)
 			require.Len(t, blk.events, 1)
 			e := blk.events[0]
 			assert.NotEqual(t, evNone, e.kind)

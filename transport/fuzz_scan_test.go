@@ -32,7 +32,7 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data, ahead []byte) {
 		b := &block{}
 		b.reset(data, ahead)
-		g.scan(b)
+		newScanner(g).scan(b)
 		if tokens := bytes.Count(data, []byte(token)); len(b.events) > tokens {
 			t.Fatalf("%d events from %d tokens", len(b.events), tokens)
 		}

@@ -89,8 +89,8 @@ func (j *runJudge) comm(c *comm) {
 	nets := map[string]int{}
 	for _, cl := range c.claims {
 		j.dedup(cl)
-		for name := range cl.networks(j.ev.aux) {
-			nets[name]++
+		for _, u := range cl.nets {
+			nets[u.name]++
 		}
 	}
 	if used && len(nets) > 1 {
@@ -156,13 +156,12 @@ func (j *runJudge) dedup(cl *claim) {
 
 // rank checks what a rank says about itself: its network and its provider.
 func (j *runJudge) rank(c *comm, cl *claim) {
-	nets := cl.networks(j.ev.aux)
-	if len(nets) == 0 {
+	if len(cl.nets) == 0 {
 		j.block(NetworkUnknown, cl.rank, cl.first(), "communicator "+c.key)
 	}
-	for name, r := range nets {
-		if !efaNetwork(name) {
-			j.block(OtherNetwork, cl.rank, r, "the rank uses "+name)
+	for _, u := range cl.nets {
+		if !efaNetwork(u.name) {
+			j.block(OtherNetwork, cl.rank, u.ref, "the rank uses "+u.name)
 			return
 		}
 	}
@@ -181,7 +180,7 @@ func (j *runJudge) rank(c *comm, cl *claim) {
 // collective one between nodes.
 func (j *runJudge) channels(c *comm, cl *claim) (collective bool) {
 	final, _, _ := j.provider(cl)
-	nets, clean := cl.networks(j.ev.aux), cl.clean()
+	clean := cl.clean()
 	for _, m := range cl.members {
 		if clean && m.proc.file.repeats > 0 {
 			continue // a driver's copy, in no reliable order
@@ -201,7 +200,7 @@ func (j *runJudge) channels(c *comm, cl *claim) (collective bool) {
 			if t.p2p && !j.opts.Completed {
 				j.block(PointToPointUnproven, cl.rank, t.first, "")
 			}
-			if _, ok := nets[networkOf(t.label)]; !ok && t.medium == mediumNet && len(nets) > 0 {
+			if t.medium == mediumNet && len(cl.nets) > 0 && !cl.uses(networkOf(t.label)) {
 				j.block(NetworkMismatch, cl.rank, t.first, "")
 			}
 		}

@@ -100,7 +100,10 @@ type thread struct {
 	channels bool
 	open     *member // init started and not complete
 	lastChan *member
-	netRef   ref // the first NET channel that is not connected yet
+	// lastChanLine is where lastChan's latest channel stands: folded lines
+	// arrive out of order.
+	lastChanLine int
+	netRef       ref // the first NET channel that is not connected yet
 }
 
 // member is one rank of one communicator, as one process printed it.

@@ -57,7 +57,7 @@ func (rd *reader) all(ctx context.Context, sources []Source) ([]*logFile, error)
 	var wg sync.WaitGroup
 	for range min(rd.workers, len(sources)) {
 		wg.Go(func() {
-			w := &worker{rd: rd}
+			w := &worker{rd: rd, scan: newScanner(rd.grammar)}
 			for i := range small {
 				files[i], errs[i] = w.source(ctx, sources[i], i)
 			}
@@ -88,9 +88,10 @@ func isLarge(src Source) bool {
 
 // worker reads one source after the other with one set of buffers.
 type worker struct {
-	rd  *reader
-	buf []byte
-	blk block
+	rd   *reader
+	buf  []byte
+	blk  block
+	scan *scanner
 }
 
 // source streams one source through the parser.
@@ -138,7 +139,7 @@ func (w *worker) stream(ctx context.Context, f *logFile, r io.Reader) error {
 			cut = lastCut(w.buf[:end])
 		}
 		w.blk.reset(w.buf[:cut], w.buf[cut:end])
-		w.rd.grammar.scan(&w.blk)
+		w.scan.scan(&w.blk)
 		f.apply(&w.blk)
 		if final {
 			f.cutTail = last != '\n' && f.infos > 0
@@ -198,8 +199,9 @@ func (rd *reader) blocks(ctx context.Context, f *logFile, data []byte) error {
 	var wg sync.WaitGroup
 	for range rd.workers {
 		wg.Go(func() {
+			s := newScanner(rd.grammar)
 			for j := range todo {
-				rd.grammar.scan(j.blk)
+				s.scan(j.blk)
 				close(j.done)
 			}
 		})

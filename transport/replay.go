@@ -85,7 +85,7 @@ func (p *process) apply(e *event, tid int32, line int) {
 	case evInit:
 		p.join(e, th, line)
 	case evChannel:
-		p.open(e, th, line)
+		p.open(e, th, line, line+e.last-e.line)
 	case evConnected:
 		p.connect(e, th, line)
 	case evProvider:
@@ -296,11 +296,15 @@ func (p *process) absorb(m *member) {
 	}
 }
 
-// open counts a channel line.
-func (p *process) open(e *event, th *thread, line int) {
+// open counts a channel line and those that were folded into it, the last of
+// which is at last.
+func (p *process) open(e *event, th *thread, line, last int) {
 	ch := &e.ch
 	m := p.owner(ch, th)
-	th.lastChan, th.channels = m, true
+	th.channels = true
+	if last >= th.lastChanLine {
+		th.lastChan, th.lastChanLine = m, last
+	}
 	p2p := ch.conn > 0 || ch.oldForm && m.complete > 0
 	provider := p.provider
 	if p.failed {
@@ -310,18 +314,19 @@ func (p *process) open(e *event, th *thread, line int) {
 	if t.count == 0 {
 		t.first = p.file.at(line, e.text)
 	}
-	t.count++
-	t.last = line
+	lines := 1 + e.more
+	t.count += lines
+	t.last = max(t.last, last)
 	switch ch.dir {
 	case sending:
-		t.sends++
+		t.sends += lines
 	case receiving:
-		t.receives++
+		t.receives += lines
 	}
 	if ch.gdr {
-		t.gdr++
+		t.gdr += lines
 	}
-	t.addEnd(ch)
+	t.addEnd(ch, lines)
 	t.devices |= 1 << (uint32(ch.device) & 63)
 	if ch.medium == mediumMNNVL {
 		t.addPeer(ch.peer())
@@ -330,7 +335,7 @@ func (p *process) open(e *event, th *thread, line int) {
 		if th.lastNet <= th.lastConn {
 			th.netRef = ref{file: p.file, line: line}
 		}
-		th.lastNet = line
+		th.lastNet = max(th.lastNet, last)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,14 @@ type claim struct {
 	pid     int32
 	ptr     uint64
 	members []*member
+	// nets is what the rank's `Using network` lines say, once unify is done.
+	nets []usage
+}
+
+// usage is a network that a rank says it uses, and where it says so.
+type usage struct {
+	name string
+	ref  ref
 }
 
 // comm is one communicator across all processes.
@@ -72,6 +81,11 @@ func unify(files []*logFile) *evidence {
 		}
 	}
 	ev.settle(claimOf)
+	for _, c := range ev.comms {
+		for _, cl := range c.claims {
+			cl.nets = cl.networks(ev.aux)
+		}
+	}
 	return ev
 }
 
@@ -82,7 +96,7 @@ func unify(files []*logFile) *evidence {
 func (m *member) key() string {
 	switch {
 	case m.hasID:
-		return fmt.Sprintf("0x%x", m.id)
+		return string(strconv.AppendUint([]byte("0x"), m.id, 16))
 	case m.isSub && m.parent == nil:
 		return fmt.Sprintf("split of unknown %x in %s:%d (%s)", m.ptr, m.proc.host, m.proc.pid, m.proc.file.name)
 	case m.isSub && m.count >= 0:
@@ -132,12 +146,13 @@ func (c *claim) clean() bool {
 // first is the line on which the rank enters the evidence.
 func (c *claim) first() ref { return c.members[0].first }
 
-// networks maps what the rank's `Using network` lines say to where they do.
-func (c *claim) networks(aux map[*process][]*process) map[string]ref {
-	nets := map[string]ref{}
+// networks lists what the rank's `Using network` lines say: its members' own
+// or, where they have none, those of the parts of its process.
+func (c *claim) networks(aux map[*process][]*process) []usage {
+	var nets []usage
 	for _, m := range c.members {
 		for _, name := range m.networks {
-			nets[name] = m.netRef
+			nets = use(nets, name, m.netRef)
 		}
 	}
 	if len(nets) > 0 {
@@ -146,11 +161,25 @@ func (c *claim) networks(aux map[*process][]*process) map[string]ref {
 	for _, m := range c.members {
 		for _, p := range aux[m.proc] {
 			for _, w := range p.waiting {
-				nets[w.name] = w.ref
+				nets = use(nets, w.name, w.ref)
 			}
 		}
 	}
 	return nets
+}
+
+// use adds a network to the list; the last line that names it counts.
+func use(nets []usage, name string, where ref) []usage {
+	if i := slices.IndexFunc(nets, func(u usage) bool { return u.name == name }); i >= 0 {
+		nets[i].ref = where
+		return nets
+	}
+	return append(nets, usage{name, where})
+}
+
+// uses reports whether the rank says that it uses the network.
+func (c *claim) uses(name string) bool {
+	return slices.ContainsFunc(c.nets, func(u usage) bool { return u.name == name })
 }
 
 // instances makes communicators of the claims. A rank that several processes
@@ -195,11 +224,15 @@ func (c *comm) take(cl *claim) {
 // that did: the same host and pid in another file, or, in the same file, a host
 // that a torn or glued record lengthened or cut.
 func (ev *evidence) attach() {
-	whole := map[string][]*process{}
+	type view struct {
+		host string
+		pid  int32
+	}
+	whole := map[view][]*process{}
 	for _, f := range ev.files {
 		for _, p := range f.procs {
 			if len(p.members) > 0 {
-				k := fmt.Sprintf("%s:%d", p.host, p.pid)
+				k := view{p.host, p.pid}
 				whole[k] = append(whole[k], p)
 			}
 		}
@@ -211,7 +244,7 @@ func (ev *evidence) attach() {
 			}
 			if q := sameInFile(f, p); q != nil {
 				ev.aux[q] = append(ev.aux[q], p)
-			} else if q := onlyOne(whole[fmt.Sprintf("%s:%d", p.host, p.pid)], p); q != nil {
+			} else if q := onlyOne(whole[view{p.host, p.pid}], p); q != nil {
 				ev.aux[q] = append(ev.aux[q], p)
 			}
 		}
@@ -314,32 +347,37 @@ type run struct {
 	comms []*comm
 }
 
-// runs splits the communicators into runs, in order of appearance.
+// runs splits the communicators into runs, in order of appearance: a
+// communicator belongs to the first one before it with which it shares a
+// process, be it through others.
 func (ev *evidence) runs() []*run {
-	parent := map[any]any{}
-	var find func(any) any
-	find = func(x any) any {
-		for parent[x] != nil && parent[x] != x {
-			if g := parent[parent[x]]; g != nil {
-				parent[x] = g
-			}
-			x = parent[x]
+	parent := make([]int, len(ev.comms))
+	find := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
 		}
-		return x
+		return i
 	}
-	for _, c := range ev.comms {
+	first := map[*process]int{} // a communicator of the process
+	for i, c := range ev.comms {
+		parent[i] = i
 		for _, cl := range c.claims {
 			for _, m := range cl.members {
-				if a, b := find(c), find(m.proc); a != b {
-					parent[b] = a
+				other, known := first[m.proc]
+				if !known {
+					first[m.proc] = i
+					continue
 				}
+				a, b := find(other), find(i)
+				parent[max(a, b)] = min(a, b)
 			}
 		}
 	}
 	var out []*run
-	at := map[any]*run{}
-	for _, c := range ev.comms {
-		root := find(c)
+	at := make([]*run, len(ev.comms))
+	for i, c := range ev.comms {
+		root := find(i)
 		if at[root] == nil {
 			at[root] = &run{}
 			out = append(out, at[root])

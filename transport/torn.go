@@ -1,0 +1,100 @@
+package transport
+
+import (
+	"bytes"
+	"strings"
+)
+
+// tornLead reports whether the message stops inside the word Channel.
+func tornLead(b []byte) bool {
+	i := 0
+	for i < len(b) && i < len("Channel") && b[i] == "Channel"[i] {
+		i++
+	}
+	return i > 0 && i < len(b) && (b[i] == '\n' || b[i] == '\r')
+}
+
+// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
+// A channel over a network in it may be another transport, so it counts as
+// torn. A token without even that stands in quoted or help text: no evidence.
+func (s *scanner) headless(e *event, forms []form, tok int, body []byte) {
+	if !tornPrefix(s.d[max(0, tok-48):tok]) || !s.g.read(forms, body, e) ||
+		e.kind != evTorn && (e.kind != evChannel || e.ch.medium == mediumLocal) {
+		s.drop()
+		return
+	}
+	e.kind, e.from, e.text = evTorn, -1, body
+}
+
+// tornPrefix reports whether b ends in the rest of an NCCL prefix: digits and
+// colons, then a device in brackets.
+func tornPrefix(b []byte) bool {
+	i := len(b) - 1
+	if i < 2 || b[i] != ' ' || b[i-1] != ']' {
+		return false
+	}
+	i = skipDigitsBack(b, i-2)
+	if i < 0 || b[i] != '[' {
+		return false
+	}
+	n := 0
+	for i--; i >= 0 && (b[i] == ' ' && n == 0 || b[i] == ':' || isDigit(b[i])); i-- {
+		n++
+	}
+	return i < 0 || b[i] == '\n'
+}
+
+// mend tries to complete a torn channel line with the first following piece of
+// text that is no record of its own: where two processes share a pipe, the rest
+// of the line comes after the other's. What cannot be mended stays torn.
+func (s *scanner) mend(e *event, body []byte, end int) {
+	const lookAhead, maxLines = 4096, 8
+	after := s.d[end:min(len(s.d), end+lookAhead)]
+	if len(after) < lookAhead {
+		after = append(append(make([]byte, 0, lookAhead), after...), s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))]...)
+	}
+	_, after, _ = bytes.Cut(after, []byte{'\n'})
+	for range maxLines {
+		line, rest, ok := bytes.Cut(after, []byte{'\n'})
+		if !ok {
+			return
+		}
+		after = rest
+		if !bytes.Contains(line, []byte(token)) && complete(e, body, trimRecord(line)) {
+			return
+		}
+	}
+}
+
+// complete joins the two halves of a record. A launcher may have put its prefix
+// before the second, so each of the first words is tried as its beginning; only
+// a transport that is known by name is believed.
+func complete(e *event, head, tail []byte) bool {
+	for range 6 {
+		whole := event{}
+		joined := append(append(make([]byte, 0, len(head)+len(tail)+1), head...), tail...)
+		if parseChannel(joined, &whole) && whole.kind == evChannel && knownTransport(&whole.ch) {
+			e.kind, e.ch = whole.kind, whole.ch
+			return true
+		}
+		_, rest, ok := bytes.Cut(tail, []byte{' '})
+		if !ok {
+			return false
+		}
+		tail = rest
+	}
+	return false
+}
+
+// knownTransport reports whether a mended line names a transport that NCCL or
+// the plugin has: a wrong guess must not make evidence.
+func knownTransport(ch *channelLine) bool {
+	switch ch.medium {
+	case mediumLocal, mediumMNNVL:
+		return true
+	case mediumOdd:
+		return false
+	}
+	name := networkOf(string(ch.label))
+	return efaNetwork(name) || name == "Socket" || strings.HasPrefix(name, "IB")
+}

@@ -1,0 +1,57 @@
+package transport
+
+import "bytes"
+
+// trimRecord cuts what launchers and terminals leave behind a message: blanks,
+// carriage returns and colour codes.
+func trimRecord(b []byte) []byte {
+	for len(b) > 0 {
+		switch c := b[len(b)-1]; {
+		case c == ' ' || c == '\r' || c == '\n' || c == '\t':
+			b = b[:len(b)-1]
+			continue
+		case c == 'm':
+			if i := bytes.LastIndexByte(b, 0x1b); i >= 0 && len(b)-i <= 8 {
+				b = b[:i]
+				continue
+			}
+		}
+		return b
+	}
+	return b
+}
+
+// cutStamp cuts the next record's timestamp from the end of a message, where
+// the newline between them is lost: `Using network Socket2026-11-30 01:06:19 `.
+func cutStamp(b []byte) []byte {
+	i := len(b)
+	for i > 0 && (isDigit(b[i-1]) || bytes.IndexByte([]byte(" :.,-+[]TZ"), b[i-1]) >= 0) {
+		i--
+	}
+	// The message's own last number may stand before the stamp: a stamp begins
+	// with the first word that is a date or a clock.
+	for at := i; at < len(b); {
+		end := at
+		for end < len(b) && b[end] != ' ' {
+			end++
+		}
+		if w := b[at:end]; bytes.Count(w, []byte(":")) >= 2 || bytes.Count(w, []byte("-")) >= 2 {
+			if at == 0 {
+				return b
+			}
+			return b[:at]
+		}
+		at = end + 1
+	}
+	return b
+}
+
+// cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it
+// was there: such a record stands for others that nobody can see.
+func cutRepeat(b []byte) ([]byte, bool) {
+	i := bytes.Index(b, []byte("[repeated "))
+	if i < 0 || !bytes.Contains(b[i:], []byte("x across cluster]")) {
+		return b, false
+	}
+	return trimRecord(b[:i]), true
+}
