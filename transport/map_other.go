@@ -4,8 +4,18 @@ package transport
 
 import "os"
 
+// mapping stands for a mapped file where nothing is mapped: its bytes, read.
+type mapping struct{ data []byte }
+
 // mapFile reads the file where it cannot be mapped.
-func mapFile(path string) (data []byte, unmap func() error, err error) {
-	data, err = os.ReadFile(path)
-	return data, func() error { return nil }, err
+func mapFile(path string) (*mapping, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return &mapping{data: data}, nil
 }
+
+func (m *mapping) intact() error { return nil }
+
+func (m *mapping) close() error { return nil }

@@ -3,29 +3,58 @@
 package transport
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a regular file read-only. The pages are the kernel's cache, not
-// this process's memory.
-func mapFile(path string) (data []byte, unmap func() error, err error) {
+// mapping is a regular file in memory, read-only. The pages are the kernel's
+// cache, not this process's memory.
+type mapping struct {
+	data []byte
+	file *os.File
+}
+
+// mapFile maps a regular file. Close the mapping when done.
+func mapFile(path string) (m *mapping, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer f.Close()
+	m = &mapping{file: f}
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, errors.Join(err, f.Close())
 	}
 	if info.Size() == 0 {
-		return nil, func() error { return nil }, nil
+		return m, nil
 	}
-	data, err = unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED)
+	if m.data, err = unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED); err != nil {
+		return nil, errors.Join(os.NewSyscallError("mmap", err), f.Close())
+	}
+	return m, nil
+}
+
+// intact reports as an error that the file is shorter now than when it was
+// mapped: what stood behind its end may have been read as zeros.
+func (m *mapping) intact() error {
+	info, err := m.file.Stat()
 	if err != nil {
-		return nil, nil, os.NewSyscallError("mmap", err)
+		return err
 	}
-	return data, func() error { return unix.Munmap(data) }, nil
+	if info.Size() < int64(len(m.data)) {
+		return errCut
+	}
+	return nil
+}
+
+// close gives the pages and the file back.
+func (m *mapping) close() error {
+	var err error
+	if m.data != nil {
+		err = os.NewSyscallError("munmap", unix.Munmap(m.data))
+		m.data = nil
+	}
+	return errors.Join(err, m.file.Close())
 }

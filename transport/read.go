@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,16 +168,21 @@ func lastCut(b []byte) int {
 // mapped parses a large file from memory-mapped pages, its blocks in parallel
 // and the model in order.
 func (rd *reader) mapped(ctx context.Context, src Source, index int) (f *logFile, err error) {
-	data, unmap, err := mapFile(src.Path)
+	m, err := mapFile(src.Path)
 	if err != nil {
 		return nil, fmt.Errorf("reading %q: %w", src.Name, err)
 	}
-	defer func() { err = errors.Join(err, wrapClose(src.Name, unmap())) }()
+	defer func() { err = errors.Join(err, wrapClose(src.Name, m.close())) }()
 	f = newLogFile(src.Name, index)
-	if err := rd.blocks(ctx, f, data); err != nil {
+	if err := rd.blocks(ctx, f, m.data); err != nil {
 		return nil, fmt.Errorf("reading %q: %w", src.Name, err)
 	}
-	f.cutTail = len(data) > 0 && data[len(data)-1] != '\n' && f.infos > 0
+	err = withoutFault(func() {
+		f.cutTail = len(m.data) > 0 && m.data[len(m.data)-1] != '\n' && f.infos > 0
+	})
+	if err = errors.Join(err, m.intact()); err != nil {
+		return nil, fmt.Errorf("reading %q: %w", src.Name, err)
+	}
 	return f, nil
 }
 
@@ -187,7 +193,8 @@ type job struct {
 }
 
 // blocks hands the data out in blocks. The order of apply is the file's, and
-// the number of blocks in flight is bounded, so memory is too.
+// the number of blocks in flight is bounded, so memory is too. After an error,
+// the blocks that are still in flight are drained.
 func (rd *reader) blocks(ctx context.Context, f *logFile, data []byte) error {
 	inFlight := rd.workers * 4
 	free := make(chan *block, inFlight)
@@ -201,35 +208,42 @@ func (rd *reader) blocks(ctx context.Context, f *logFile, data []byte) error {
 		wg.Go(func() {
 			s := newScanner(rd.grammar)
 			for j := range todo {
-				s.scan(j.blk)
+				j.blk.err = withoutFault(func() { s.scan(j.blk) })
 				close(j.done)
 			}
 		})
 	}
-	var ctxErr error
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var cutErr error
 	wg.Go(func() {
 		defer close(todo)
 		defer close(order)
-		for start := 0; start < len(data); {
-			if ctxErr = ctx.Err(); ctxErr != nil {
-				return
+		err := withoutFault(func() {
+			for start := 0; start < len(data) && ctx.Err() == nil; {
+				end := cutAfter(data, start+blockSize)
+				blk := <-free
+				blk.reset(data[start:end], data[end:min(len(data), end+maxReach)])
+				j := &job{blk: blk, done: make(chan struct{})}
+				todo <- j
+				order <- j
+				start = end
 			}
-			end := cutAfter(data, start+blockSize)
-			blk := <-free
-			blk.reset(data[start:end], data[end:min(len(data), end+maxReach)])
-			j := &job{blk: blk, done: make(chan struct{})}
-			todo <- j
-			order <- j
-			start = end
-		}
+		})
+		cutErr = cmp.Or(err, ctx.Err())
 	})
+	var readErr error
 	for j := range order {
 		<-j.done
-		f.apply(j.blk)
+		if readErr == nil {
+			if readErr = cmp.Or(j.blk.err, withoutFault(func() { f.apply(j.blk) })); readErr != nil {
+				cancel()
+			}
+		}
 		free <- j.blk
 	}
 	wg.Wait()
-	return ctxErr
+	return cmp.Or(readErr, cutErr)
 }
 
 // cutAfter finds where a block that should end at nominal does: behind the next
