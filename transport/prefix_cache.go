@@ -12,6 +12,7 @@ import (
 // the same help, and those which change, such as timestamps, only miss.
 type prefixCache struct {
 	slots []prefixSlot
+	last  *prefixSlot // of the record before: it is mostly the same thread's
 	// block numbers the block in hand: slots of others are void.
 	block uint32
 	// known holds the hosts seen with each pid: where a newline is lost, the
@@ -30,7 +31,8 @@ type prefixSlot struct {
 const cacheSlots = 1024
 
 func newPrefixCache() prefixCache {
-	return prefixCache{slots: make([]prefixSlot, cacheSlots), hosts: map[int32][][]byte{}}
+	slots := make([]prefixSlot, cacheSlots)
+	return prefixCache{slots: slots, last: &slots[0], hosts: map[int32][][]byte{}}
 }
 
 // reset forgets what belongs to the block before.
@@ -78,11 +80,13 @@ func (c *prefixCache) known(s *prefixSlot, d []byte, tok int) (from int32, start
 	if s.block != c.block || start < 0 || string(d[start:tok]) != string(s.text) || start > 0 && hostByte(d[start-1]) {
 		return -1, 0, false
 	}
+	c.last = s
 	return s.from, start, true
 }
 
 // learn puts a prefix into its slot.
 func (c *prefixCache) learn(s *prefixSlot, from int32, text []byte) {
+	c.last = s
 	*s = prefixSlot{text: text, block: c.block, from: from}
 }
 

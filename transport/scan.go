@@ -79,6 +79,10 @@ func (s *scanner) token(tok int) int {
 		}
 		return tok + len(token)
 	}
+	// Most records that mean anything are channels, and most of those repeat.
+	if hasPrefix(d[msg:], "Channel ") {
+		return s.record(tok, msg, s.g.candidates(d[msg:]))
+	}
 	window := d[msg:min(len(d), msg+64)]
 	forms := s.g.candidates(window)
 	if len(forms) == 0 || !led(forms, window) && !tornLead(window) {
@@ -143,6 +147,9 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 // prefix parses the NCCL prefix that ends at tok, or recognises one of this
 // block's byte by byte. It returns the index of its origin.
 func (s *scanner) prefix(tok int) (from int32, start int, ok bool) {
+	if from, start, ok = s.prefixes.known(s.prefixes.last, s.d, tok); ok {
+		return from, start, true
+	}
 	slot := s.prefixes.slot(s.d, tok)
 	if from, start, ok = s.prefixes.known(slot, s.d, tok); ok {
 		return from, start, true
