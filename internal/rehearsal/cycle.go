@@ -119,6 +119,11 @@ func (c *cycle) refused(update *engine.Update, err error) (bool, error) {
 		return false, err
 	}
 	c.result.Phase = string(phaseOf(update, "none"))
+	c.result.HourlyUSD = hourlyUSD(update)
+	if found, ok := explain(update); ok {
+		c.result.Findings = append(c.result.Findings, found)
+		return true, nil
+	}
 	for _, message := range update.Errors() {
 		c.result.Findings = append(c.result.Findings, Finding{Code: "update-refused", Severity: "error", Text: message})
 	}
@@ -150,7 +155,9 @@ func (c *cycle) record(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.result.HourlyUSD = number(outputs["hourlyUsd"])
+	if exported := number(outputs["hourlyUsd"]); exported != nil {
+		c.result.HourlyUSD = exported
+	}
 	if state.gate == nil {
 		return nil
 	}

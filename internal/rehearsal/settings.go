@@ -61,9 +61,6 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]string, error) {
 	if fault.NoSelfEgress || fault.Image == faults.ImageNoPluginOnOne {
 		values["job.deadlineSeconds"] = hangDeadlineSeconds
 	}
-	if fault.NoEFAPlugin {
-		values["job.startupSeconds"] = "45"
-	}
 	maps.Copy(values, r.options.Settings)
 	spaced := make(map[string]string, len(values))
 	for key, value := range values {

@@ -80,6 +80,9 @@ func (r *Rehearsal) ended(update *engine.Update, err error) (*engine.Update, err
 		if len(update.Errors()) == 0 {
 			r.say("error: %s", err)
 		}
+		if found, ok := explain(update); ok {
+			r.say("cause:    %s\nnext:     %s\nbilling:  %s", found.Cause, found.Next, billing(update))
+		}
 		return update, fmt.Errorf("%w in %s", ErrRefused, update.Title)
 	}
 	r.say("%s in %.1fs", changes(update), update.Seconds())

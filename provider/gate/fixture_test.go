@@ -190,7 +190,9 @@ func pod(name, kind string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ray", Labels: map[string]string{
 			"ray.io/cluster": "train", "ray.io/node-type": kind,
 		}},
-		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "ray"}}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "ray", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{"vpc.amazonaws.com/efa": quantity.MustParse("1")},
+		}}}},
 		Status: corev1.PodStatus{
 			Phase:             corev1.PodRunning,
 			Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},

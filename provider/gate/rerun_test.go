@@ -243,8 +243,11 @@ func TestRefusedBeforeTheJob(t *testing.T) {
 	object.Status.Allocatable["vpc.amazonaws.com/efa"] = *quantity.NewQuantity(0, quantity.DecimalSI)
 	_, err = w.kube.CoreV1().Nodes().Update(t.Context(), object, metav1.UpdateOptions{})
 	require.NoError(t, err)
+	w.inputs["readySeconds"] = property.New(1800.0)
+	began := w.time()
 
 	err = w.up()
+	assert.Less(t, w.time().Sub(began), 2*time.Minute, "waiting brings no device to a node without its plugin, and costs money")
 	require.ErrorContains(t, err, "refused before the job: verdict none")
 	require.ErrorContains(t, err, "n2")
 	assert.Equal(t, "none", w.text("verdict"))

@@ -205,8 +205,8 @@ func (r *runner) workerPods(ctx context.Context) ([]string, error) {
 // preflightPoll is the time between two looks at a cluster that is not ready.
 const preflightPoll = 3 * time.Second
 
-// preflight waits, at most as long as the inputs say, until nothing is amiss,
-// and returns what still is.
+// preflight waits, at most as long as the inputs say and no longer than waiting
+// can help, until nothing is amiss, and returns what still is.
 func (r *runner) preflight(ctx context.Context) ([]jobs.Finding, error) {
 	want := preflight.Wanted{
 		NodeType: r.in.NodeType, Nodes: r.in.Expectations.Nodes,
@@ -214,6 +214,7 @@ func (r *runner) preflight(ctx context.Context) ([]jobs.Finding, error) {
 		ImageDigest: r.in.ImageDigest, Namespace: r.in.Namespace, RayCluster: r.in.RayCluster,
 	}
 	deadline := r.env.Now().Add(time.Duration(r.in.ReadySeconds) * time.Second)
+	var patience preflight.Patience
 	for {
 		facts, err := r.gather(ctx, want)
 		var findings []jobs.Finding
@@ -222,6 +223,9 @@ func (r *runner) preflight(ctx context.Context) ([]jobs.Finding, error) {
 			if len(findings) == 0 {
 				r.workers, err = r.workerPods(ctx)
 				return nil, err
+			}
+			if patience.Over(facts, want, r.env.Now()) {
+				return findings, nil
 			}
 			r.env.Log(ctx, "waiting for the cluster: "+findings[0].Code+", "+findings[0].Text)
 		}

@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
@@ -64,9 +65,11 @@ func checkNode(node Node, want Wanted) []jobs.Finding {
 // pod. deviceless is the cause when the plugin itself is there.
 func explain(node Node, plugin Plugin, name, deviceless string) (cause, next string) {
 	switch {
+	case plugin.Pod == "" && plugin.Absent == "":
+		return fmt.Sprintf("the %s device plugin's pod for this node is on its way", name),
+			"kubectl get pods -A --field-selector spec.nodeName=" + node.Name
 	case plugin.Pod == "":
-		return fmt.Sprintf("no pod of the %s device plugin runs on this node: chart not installed, "+
-				"missing toleration of the node's taints, or the instance type is not on its list", name),
+		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
 	case plugin.Trouble != "":
 		return fmt.Sprintf("the %s device plugin's pod %s does not run (%s): %s", name, plugin.Pod, plugin.Trouble, deviceless),
@@ -85,7 +88,7 @@ func logsOf(pod string) string {
 func checkPods(pods []Pod, want Wanted) []jobs.Finding {
 	var found []jobs.Finding
 	heads, workers := 0, 0
-	for _, pod := range pods {
+	for _, pod := range inOrderOfCause(pods) {
 		if pod.Head {
 			heads++
 		} else {
@@ -102,15 +105,40 @@ func checkPods(pods []Pod, want Wanted) []jobs.Finding {
 	return found
 }
 
+// inOrderOfCause puts pods without a node first, then the head: the others wait
+// for them.
+func inOrderOfCause(pods []Pod) []Pod {
+	rank := func(p Pod) int {
+		switch {
+		case p.Node == "" && p.Head:
+			return 0
+		case p.Node == "":
+			return 1
+		case p.Head:
+			return 2
+		default:
+			return 3
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int { return rank(a) - rank(b) })
+}
+
 func checkPod(pod Pod, want Wanted) []jobs.Finding {
 	describe := fmt.Sprintf("kubectl -n %s describe pod %s", want.Namespace, pod.Name)
 	var found []jobs.Finding
+	if pod.lacksEFA(want) {
+		found = append(found, finding("efa-not-requested",
+			fmt.Sprintf("pod %s asks for %d %s, wanted %d", pod.Name, pod.EFA, EFAResource, want.EFAPerNode),
+			"Kubernetes gives a container only the EFA devices that it asks for, so NCCL would find none",
+			fmt.Sprintf("kubectl -n %s get raycluster %s -o yaml, then add %s to the worker's requests and limits",
+				want.Namespace, want.RayCluster, EFAResource)))
+	}
 	if !pod.Ready {
 		trouble := pod.Trouble
 		if trouble == "" {
 			trouble = "starting"
 		}
-		found = append(found, finding("ray-pod-not-ready", fmt.Sprintf("pod %s: %s", pod.Name, trouble), podCause(pod), describe))
+		found = append(found, finding("ray-pod-not-ready", fmt.Sprintf("pod %s: %s", pod.Name, trouble), podCause(pod), podNext(pod, describe)))
 	}
 	if pod.ImageID != "" && digest(pod.ImageID) != digest(want.ImageDigest) {
 		found = append(found, finding("image-digest-mismatch",
@@ -125,6 +153,10 @@ func podCause(pod Pod) string {
 	switch {
 	case strings.Contains(pod.Trouble, EFAResource) || strings.Contains(pod.Trouble, GPUResource):
 		return "no node has the devices that the pod asks for"
+	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
+		return fmt.Sprintf("no node that may take the pod has its %s CPU free beside the pods that it runs already", pod.CPU)
+	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
+		return "no node that may take the pod has its memory free beside the pods that it runs already"
 	case pod.Node == "":
 		return "no node takes the pod: resources, labels or taints do not match"
 	case strings.Contains(pod.Trouble, "Image"):
@@ -133,6 +165,18 @@ func podCause(pod Pod) string {
 		return "the worker cannot reach the head's GCS (port 6379): name, policy or the head itself"
 	default:
 		return "its container has not passed its probes"
+	}
+}
+
+// podNext is the command for a pod that is not ready; describe looks at it.
+func podNext(pod Pod, describe string) string {
+	switch {
+	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
+		return "pulumi config set --path ray.headCpu 3 (or a larger system.instanceType), then pulumi up; to look: " + describe
+	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
+		return "pulumi config set --path ray.headMemory 10Gi (or a larger system.instanceType), then pulumi up; to look: " + describe
+	default:
+		return describe
 	}
 }
 

@@ -41,6 +41,9 @@ type Node struct {
 type Plugin struct {
 	// Pod is "namespace/name"; empty when the node has none.
 	Pod string
+	// Absent says why the node has no pod of it; empty when it has one, or soon
+	// will.
+	Absent string
 	// Trouble says why it does not run, such as "CrashLoopBackOff"; empty when
 	// it runs.
 	Trouble string
@@ -55,6 +58,10 @@ type Pod struct {
 	Ready bool
 	// Trouble says why it is not ready, in Kubernetes' words.
 	Trouble string
+	// CPU is what the Ray container asks for, as Kubernetes writes it.
+	CPU string
+	// EFA is how many EFA devices the Ray container asks for.
+	EFA int64
 	// ImageID is what the Ray container really runs; empty until it runs.
 	ImageID string
 	Created time.Time

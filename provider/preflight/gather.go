@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -24,8 +25,12 @@ func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client
 	if err != nil {
 		return facts, fmt.Errorf("listing nodes of type %q: %w", want.NodeType, err)
 	}
+	sets, err := client.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return facts, fmt.Errorf("listing DaemonSets: %w", err)
+	}
 	for i := range nodes.Items {
-		node, err := gatherNode(ctx, client, &nodes.Items[i])
+		node, err := gatherNode(ctx, client, &nodes.Items[i], sets.Items)
 		if err != nil {
 			return facts, err
 		}
@@ -46,7 +51,9 @@ func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client
 
 var errNoHead = errors.New("the head pod is not ready")
 
-func gatherNode(ctx context.Context, client kubernetes.Interface, object *corev1.Node) (Node, error) {
+func gatherNode(
+	ctx context.Context, client kubernetes.Interface, object *corev1.Node, sets []appsv1.DaemonSet,
+) (Node, error) {
 	node := Node{
 		Name: object.Name,
 		GPUs: amount(object.Status.Allocatable, GPUResource),
@@ -68,23 +75,20 @@ func gatherNode(ctx context.Context, client kubernetes.Interface, object *corev1
 		if pod.Spec.NodeName != object.Name { // a fake client ignores field selectors
 			continue
 		}
-		// The charts' own names are settings, so the image's or pod's name tells.
-		switch name := pod.Name + " " + images(pod); {
-		case strings.Contains(name, "efa") && strings.Contains(name, "plugin"):
+		switch {
+		case efaPlugin.of(pod.Name, &pod.Spec):
 			node.EFAPlugin = plugin(pod)
-		case strings.Contains(name, "nvidia") && strings.Contains(name, "plugin"):
+		case nvidiaPlugin.of(pod.Name, &pod.Spec):
 			node.GPUPlugin = plugin(pod)
 		}
 	}
-	return node, nil
-}
-
-func images(pod *corev1.Pod) string {
-	var names []string
-	for _, container := range pod.Spec.Containers {
-		names = append(names, container.Image)
+	if node.EFAPlugin.Pod == "" {
+		node.EFAPlugin.Absent = absence(efaPlugin, sets, object)
 	}
-	return strings.Join(names, " ")
+	if node.GPUPlugin.Pod == "" {
+		node.GPUPlugin.Absent = absence(nvidiaPlugin, sets, object)
+	}
+	return node, nil
 }
 
 func plugin(pod *corev1.Pod) Plugin {
@@ -123,6 +127,8 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 		}
 		// KubeRay's Ray container is the first; others are sidecars.
 		if len(object.Spec.Containers) > 0 {
+			requests := object.Spec.Containers[0].Resources.Requests
+			pod.CPU, pod.EFA = requests.Cpu().String(), amount(requests, EFAResource)
 			for _, status := range object.Status.ContainerStatuses {
 				if status.Name == object.Spec.Containers[0].Name {
 					pod.ImageID = status.ImageID

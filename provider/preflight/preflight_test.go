@@ -38,7 +38,9 @@ func healthy() preflight.Facts {
 		}
 	}
 	pod := func(name string, head bool) preflight.Pod {
-		return preflight.Pod{Name: name, Head: head, Node: "n", Ready: true, ImageID: "registry/other-name@" + wantedDigest}
+		return preflight.Pod{
+			Name: name, Head: head, Node: "n", Ready: true, CPU: "44", EFA: 1, ImageID: "registry/other-name@" + wantedDigest,
+		}
 	}
 	worker := func(id string) rayapi.Node {
 		return rayapi.Node{ID: id, State: rayapi.Alive, Resources: map[string]float64{"GPU": 4}}
@@ -71,8 +73,15 @@ func TestCheck(t *testing.T) {
 		{"a node is not ready", func(f *preflight.Facts) { f.Nodes[1].Ready = false }, []string{"node-not-ready"}, "n2"},
 		{
 			"the EFA plugin has no pod on a node",
-			func(f *preflight.Facts) { f.Nodes[0].EFA, f.Nodes[0].EFAPlugin = 0, preflight.Plugin{} },
+			func(f *preflight.Facts) {
+				f.Nodes[0].EFA, f.Nodes[0].EFAPlugin = 0, preflight.Plugin{Absent: "its DaemonSet lacks a toleration"}
+			},
 			[]string{"efa-device-missing"}, "toleration",
+		},
+		{
+			"the EFA plugin's pod is on its way",
+			func(f *preflight.Facts) { f.Nodes[0].EFA, f.Nodes[0].EFAPlugin = 0, preflight.Plugin{} },
+			[]string{"efa-device-missing"}, "on its way",
 		},
 		{
 			"the EFA plugin crashes, as it does without an EFA interface",
@@ -89,9 +98,21 @@ func TestCheck(t *testing.T) {
 		{
 			"a worker waits for a node",
 			func(f *preflight.Facts) {
-				f.Pods[1] = preflight.Pod{Name: "w1", Trouble: "Unschedulable: 0/3 nodes are available: Insufficient vpc.amazonaws.com/efa"}
+				f.Pods[1] = preflight.Pod{Name: "w1", EFA: 1, Trouble: "Unschedulable: 0/3 nodes are available: Insufficient vpc.amazonaws.com/efa"}
 			},
 			[]string{"ray-pod-not-ready"}, "devices",
+		},
+		{
+			"the head asks for more CPU than its node has",
+			func(f *preflight.Facts) {
+				f.Pods[0] = preflight.Pod{Name: "head", Head: true, CPU: "4", Trouble: "Unschedulable: 0/3 nodes are available: 1 Insufficient cpu"}
+			},
+			[]string{"ray-pod-not-ready"}, "its 4 CPU free",
+		},
+		{
+			"the workers do not ask for EFA",
+			func(f *preflight.Facts) { f.Pods[2].EFA = 0 },
+			[]string{"efa-not-requested"}, "asks for 0 vpc.amazonaws.com/efa",
 		},
 		{"a worker pod is missing", func(f *preflight.Facts) { f.Pods = f.Pods[:2] }, []string{"ray-pods-missing"}, "1 worker"},
 		{
@@ -137,7 +158,9 @@ func rayPod(name, kind string) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ray", Labels: map[string]string{
 			"ray.io/cluster": "train", "ray.io/node-type": kind,
 		}},
-		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "ray"}}},
+		Spec: corev1.PodSpec{NodeName: "n1", Containers: []corev1.Container{{Name: "ray", Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{preflight.EFAResource: resource.MustParse("1"), corev1.ResourceCPU: resource.MustParse("44")},
+		}}}},
 		Status: corev1.PodStatus{
 			Phase:      corev1.PodRunning,
 			Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
@@ -180,6 +203,8 @@ func TestGather(t *testing.T) {
 	}, facts.Nodes[0].EFAPlugin)
 	assert.Equal(t, int64(1), facts.Nodes[1].EFA)
 	require.Len(t, facts.Pods, 3)
+	assert.Equal(t, "44", facts.Pods[0].CPU)
+	assert.Equal(t, int64(1), facts.Pods[0].EFA)
 	assert.Equal(t, "x@"+wantedDigest, facts.Pods[0].ImageID, "the Ray container's, not the sidecar's")
 	assert.Len(t, facts.Ray, 1)
 
