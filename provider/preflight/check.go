@@ -72,10 +72,10 @@ func explain(node Node, plugin Plugin, name, deviceless string) (cause, next str
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
 	case plugin.Trouble != "":
-		return fmt.Sprintf("the %s device plugin's pod %s does not run (%s): %s", name, plugin.Pod, plugin.Trouble, deviceless),
+		return fmt.Sprintf("%s, so the %s device plugin's pod %s does not run (%s)", deviceless, name, plugin.Pod, plugin.Trouble),
 			logsOf(plugin.Pod)
 	default:
-		return fmt.Sprintf("the %s device plugin runs (%s) and finds no device: %s", name, plugin.Pod, deviceless),
+		return fmt.Sprintf("%s: the %s device plugin runs (%s) and finds no device", deviceless, name, plugin.Pod),
 			logsOf(plugin.Pod)
 	}
 }

@@ -191,11 +191,21 @@ var ansi = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 func clip(line string) string {
 	runes := []rune(line)
-	// The report's path must stay usable, however long.
-	if len(runes) <= maxColumns || strings.HasPrefix(line, "report:") || strings.HasPrefix(line, "next:") {
+	if len(runes) <= maxColumns || whole(line) {
 		return line
 	}
 	return string(runes[:maxColumns-3]) + "..."
+}
+
+// whole is true of lines that are of no use when cut: the cause, the command and
+// the report's path.
+func whole(line string) bool {
+	for _, start := range []string{"cause:", "next:", "report:"} {
+		if strings.HasPrefix(line, start) {
+			return true
+		}
+	}
+	return false
 }
 
 // printable drops colours and control characters: log lines may hold terminal
