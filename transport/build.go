@@ -88,8 +88,14 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 // fill writes the tables of the report.
 func fill(r *Report, ev *evidence) {
 	r.Communicators, r.Ranks = []Communicator{}, []Rank{}
+	silent := map[*comm]bool{}
+	for _, run := range ev.runs() {
+		for _, c := range run.comms {
+			silent[c] = run.silent()
+		}
+	}
 	for _, c := range ev.comms {
-		r.Communicators = append(r.Communicators, c.row(ev))
+		r.Communicators = append(r.Communicators, c.row(ev, silent[c]))
 	}
 	w := widest(ev.comms)
 	if w == nil {
@@ -139,7 +145,7 @@ func prove(ev *evidence, found *findings, v Verdict) {
 }
 
 // row renders a communicator.
-func (c *comm) row(ev *evidence) Communicator {
+func (c *comm) row(ev *evidence, silent bool) Communicator {
 	out := Communicator{ID: clean(c.key), RanksSeen: len(c.claims), Channels: map[string]int{}}
 	if c.size > 0 {
 		size := int(c.size)
@@ -158,7 +164,7 @@ func (c *comm) row(ev *evidence) Communicator {
 		}
 		cl.providers(ev, &providers)
 		cl.tallyInto(counts)
-		if cl.joined() {
+		if cl.joined(silent) {
 			joined++
 		}
 	}
@@ -209,11 +215,11 @@ func (c *claim) tallyInto(counts map[string]int) {
 	}
 }
 
-// joined reports whether the rank printed that it was connected.
-func (c *claim) joined() bool {
+// joined reports whether the rank told that it was connected.
+func (c *claim) joined(silent bool) bool {
 	for _, m := range c.members {
-		if m.joined > 0 {
-			return m.proc.dangling() == nil
+		if m.joined > 0 || silent && m.complete > 0 {
+			return m.proc.dangling(silent) == nil
 		}
 	}
 	return false

@@ -1,9 +1,16 @@
 package transport
 
+// silentBefore is the NCCL release that prints `Connected all rings` first
+// (2.8.3: initTransportsRank in src/init.cc of NCCL's history). Releases before
+// it connect inside the initialisation and then print `Init COMPLETE`, which
+// stands for the same.
+const silentBefore = 2<<16 | 8<<8 | 3
+
 // connected checks that a rank of a communicator with collective channels says
 // that it was connected. A channel line is printed at set-up, so it proves
 // nothing by itself: with a closed security group the job hangs right after it.
-// NCCL 2.8 and older, which print no such line, cannot be proven.
+// In releases that are silent about it, the end of the initialisation is
+// the proof.
 func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 	joined, clean := 0, cl.clean()
 	for _, m := range cl.members {
@@ -11,13 +18,13 @@ func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 		if clean && p.file.repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
-		if t := p.dangling(); t != nil {
+		if t := p.dangling(j.silent); t != nil {
 			j.block(NeverConnected, cl.rank, t.netRef, "communicator "+c.key)
 			return
 		}
-		joined += p.connected
+		joined += p.connections(j.silent)
 		for _, q := range j.ev.aux[p] {
-			joined += q.connected
+			joined += q.connections(j.silent)
 		}
 	}
 	if joined == 0 || joined < held[cl.members[0].proc] {
@@ -35,20 +42,64 @@ func (c *comm) held() map[*process]int {
 	return n
 }
 
+// silent reports whether the run's NCCL prints no Connected lines: some process
+// tells the version, and none tells another kind.
+func (r *run) silent() bool {
+	told := false
+	seen := func(version string) (fits bool) {
+		n, ok := versionNumber(version)
+		if !ok {
+			return true
+		}
+		told = true
+		return n < silentBefore
+	}
+	for _, c := range r.comms {
+		for _, cl := range c.claims {
+			for _, m := range cl.members {
+				p := m.proc
+				if !seen(p.version) || !seen(unprefixedVersion(p.file.version.text)) {
+					return false
+				}
+			}
+		}
+	}
+	return told
+}
+
+// connections counts what tells that a communicator of the process is connected.
+func (p *process) connections(silent bool) int {
+	n := p.connected
+	if !silent {
+		return n
+	}
+	for _, m := range p.members {
+		if m.complete > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // dangling finds a thread whose last collective network channel no Connected
 // line follows. Channels and Connected are printed by one thread in real logs;
 // where a Connected comes from a thread that opened no channel at all, it may
 // stand for any other.
-func (p *process) dangling() *thread {
+func (p *process) dangling(silent bool) *thread {
+	proof := func(th *thread) int {
+		if silent {
+			return max(th.lastConn, th.lastComplete)
+		}
+		return th.lastConn
+	}
 	spare := 0
 	for i := range p.threads {
 		if th := &p.threads[i]; !th.channels {
-			spare = max(spare, th.lastConn)
+			spare = max(spare, proof(th))
 		}
 	}
 	for i := range p.threads {
-		th := &p.threads[i]
-		if th.lastNet > th.lastConn && th.lastNet > spare {
+		if th := &p.threads[i]; th.lastNet > max(proof(th), spare) {
 			return th
 		}
 	}

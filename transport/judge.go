@@ -34,6 +34,7 @@ type runJudge struct {
 	efa, other, unknown int
 	blocked             bool
 	tainted             bool // some rank is known from de-duplicated lines only
+	silent              bool // the run's NCCL prints no Connected lines
 }
 
 // block records what keeps the run from being proven.
@@ -47,6 +48,7 @@ func (j *runJudge) block(c Code, rank int32, r ref, detail string) {
 // condition of the proof holds.
 func (j *runJudge) judge() Verdict {
 	wide := false
+	j.silent = j.run.silent()
 	for _, c := range j.run.comms {
 		if c.spans() {
 			wide = true
@@ -359,11 +361,17 @@ func (j *runJudge) versions() {
 
 // tooOld reports whether a version is below 2.6.4, which prints no network.
 func tooOld(version string) bool {
+	n, ok := versionNumber(version)
+	return ok && n < 2<<16|6<<8|4
+}
+
+// versionNumber reads "2.29.7+cuda13.0" as a number that can be compared.
+func versionNumber(version string) (n int, ok bool) {
 	var major, minor, patch int
-	if n, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); n < 2 {
-		return false
+	if fields, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); fields < 2 {
+		return 0, false
 	}
-	return major < 2 || major == 2 && (minor < 6 || minor == 6 && patch < 4)
+	return major<<16 | minor<<8 | patch, true
 }
 
 // unprefixedVersion cuts the version out of NCCL's own version line.

@@ -97,9 +97,11 @@ type thread struct {
 	tid      int32
 	lastNet  int // line of its last collective NET channel, 0 for none
 	lastConn int
-	channels bool
-	open     *member // init started and not complete
-	lastChan *member
+	// lastComplete is the line of its last `Init COMPLETE`.
+	lastComplete int
+	channels     bool
+	open         *member // init started and not complete
+	lastChan     *member
 	// lastChanLine is where lastChan's latest channel stands: folded lines
 	// arrive out of order.
 	lastChanLine int

@@ -213,7 +213,7 @@ func (p *process) join(e *event, th *thread, line int) {
 		p.started = true
 		th.open = m
 	case phaseComplete:
-		m.complete = line
+		m.complete, th.lastComplete = line, line
 		if th.open == m {
 			th.open = nil
 		}

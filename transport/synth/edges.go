@@ -93,7 +93,7 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 		case !w.connects(c):
 			out = append(out, w.hang(c, m)...)
 		default:
-			out = append(out, w.log(m, subInit, roleConnected, w.forms.connected(what)))
+			out = append(out, w.compact(w.log(m, subInit, roleConnected, w.forms.connected(what)))...)
 		}
 		return w.otherThread(out)
 	})

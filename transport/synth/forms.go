@@ -88,8 +88,16 @@ func (f forms) usingNetwork(name string) string {
 	return "Using network " + name
 }
 
-// connected is the line that follows successful connections of rings or trees.
+// tellsConnected says whether the release prints Connected lines at all; before,
+// the end of the initialisation stands for them.
+func (f forms) tellsConnected() bool { return f.v.AtLeast(8, 3) }
+
+// connected is the line that follows successful connections of rings or trees;
+// "" before 2.8.3.
 func (f forms) connected(what string) string {
+	if !f.tellsConnected() {
+		return ""
+	}
 	if what == "rings" && f.v.AtLeast(24, 3) {
 		return "Connected all rings, use ring PXN 0 GDR 1"
 	}

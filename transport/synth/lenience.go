@@ -41,6 +41,8 @@ func (w *world) blurred() bool {
 		return true
 	case r.NCCL.AtLeast(26, 2) && r.Stamp == Tight:
 		return true
+	case !w.forms.tellsConnected() && r.Text == TornNoise:
+		return true // the version that makes the missing Connected lines normal
 	}
 	switch r.Damage {
 	case MaskNet, ProviderLineLost, NetworkLineLost, CutHead:

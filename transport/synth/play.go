@@ -110,9 +110,18 @@ func (w *world) complete(c *comm, m *rank) []line {
 		line{kind: other, rank: m.id, text: w.ifAtLeast(24, "    AllReduce |        0         0         1   |             1              1")},
 		w.log(m, subInit, noise, "threadThresholds 8/8/64 | 16/8/64 | 512 | 512"),
 		w.log(m, subInit, noise, "2 coll channels, 0 nvls channels, 2 p2p channels, 2 p2p channels per peer"),
-		w.log(m, subInit, roleRank, w.forms.initLine(c, m, true)),
+		w.log(m, subInit, w.roleOfEnd(), w.forms.initLine(c, m, true)),
 		w.log(m, subInit, noise, w.ifAtLeast(22, "Init timings: rank "+itoa(c.rankOf(m))+" nranks "+itoa(len(c.members))+" total 0.42 (kernels 0.34, bootstrap 0.05, allgathers 0.02, topo 0.01)")),
 	)
+}
+
+// roleOfEnd is the role of `Init COMPLETE`: where no Connected lines are printed,
+// it is the proof of connection.
+func (w *world) roleOfEnd() role {
+	if w.forms.tellsConnected() {
+		return roleRank
+	}
+	return roleConnected
 }
 
 // connect sets up the connections of a communicator that is used.

@@ -24,7 +24,7 @@ func (v Version) AtLeast(minor, patch int) bool {
 // grammar tells apart, oldest first.
 func NCCLVersions() []Version {
 	return versions(2,
-		[2]int{4, 8}, [2]int{5, 7}, [2]int{6, 4}, [2]int{7, 8}, [2]int{9, 9}, [2]int{10, 3},
+		[2]int{4, 8}, [2]int{5, 7}, [2]int{6, 4}, [2]int{7, 8}, [2]int{8, 3}, [2]int{9, 9}, [2]int{10, 3},
 		[2]int{12, 12}, [2]int{14, 3}, [2]int{15, 1}, [2]int{16, 5}, [2]int{17, 1}, [2]int{18, 1},
 		[2]int{18, 3}, [2]int{18, 6}, [2]int{19, 1}, [2]int{19, 4}, [2]int{20, 3}, [2]int{20, 5},
 		[2]int{21, 5}, [2]int{22, 3}, [2]int{23, 4}, [2]int{24, 3}, [2]int{25, 1}, [2]int{26, 2},
