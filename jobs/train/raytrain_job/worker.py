@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -85,7 +86,7 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         if rank == 0 and (step == 0 or (step + 1) % max(1, config.steps // 10) == 0):
-            print(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0", flush=True)
+            _say(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0")
     _settle(device)
     seconds = time.monotonic() - started
 
@@ -99,13 +100,22 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
     }
 
 
+def _say(text: str) -> None:
+    """Print a line once: Ray Train replaces print by one that also logs, and the driver's log then has it twice."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def _settle(device: torch.device) -> None:
     """Wait for this rank's device, then for all ranks: the clock is read on rank 0 alone."""
     import torch
 
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    torch.distributed.barrier()
+    if device.type != "cuda":
+        torch.distributed.barrier()
+        return
+    torch.cuda.synchronize(device)
+    # Named, or torch guesses the device and warns about it in every run's log.
+    torch.distributed.barrier(device_ids=[device.index])
 
 
 def _device(config: Config) -> torch.device:

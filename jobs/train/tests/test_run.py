@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import math
 import multiprocessing
 import socket
 import tempfile
 import unittest
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 from tests.support import config
 
@@ -26,7 +29,13 @@ def rank_main(rank: int, port: int, output: str) -> None:
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS)
     settings = replace(config(steps=20), world_size=RANKS)
-    result = run(settings, rank, RANKS, torch.device("cpu"))
+    # Ray Train replaces print by one that writes each line twice.
+    with (
+        Path(output, f"{rank}.out").open("w", encoding="utf-8") as out,
+        redirect_stdout(out),
+        mock.patch.object(builtins, "print", side_effect=AssertionError("print")),
+    ):
+        result = run(settings, rank, RANKS, torch.device("cpu"))
     Path(output, f"{rank}.json").write_text(json.dumps(result), encoding="utf-8")
     distributed.destroy_process_group()
 
@@ -47,6 +56,7 @@ class RunTest(unittest.TestCase):
             for process in ranks:
                 process.join(180)
             self.assertEqual([0] * RANKS, [process.exitcode for process in ranks])
+            printed = [Path(output, f"{rank}.out").read_text(encoding="utf-8").splitlines() for rank in range(RANKS)]
             results = [json.loads(Path(output, f"{rank}.json").read_text(encoding="utf-8")) for rank in range(RANKS)]
         first = results[0]
         self.assertEqual((20, RANKS), (first["steps"], first["worldSize"]))
@@ -54,3 +64,23 @@ class RunTest(unittest.TestCase):
         # It began at the loss of guessing among 256 tokens.
         self.assertLess(first["finalLoss"], math.log(256) / 2)
         self.assertEqual({first["finalLoss"]}, {result["finalLoss"] for result in results}, "the loss is of all ranks")
+        steps = [line.partition(":")[0] for line in printed[0]]
+        self.assertEqual([f"step {step} of 20" for step in (1, *range(2, 21, 2))], steps)
+        self.assertEqual([[]] * (RANKS - 1), printed[1:], "only rank 0 speaks")
+
+
+class SettleTest(unittest.TestCase):
+    def test_names_the_gpu(self) -> None:
+        import torch
+
+        from raytrain_job.worker import _settle
+
+        for device, want in (("cuda:1", mock.call(device_ids=[1])), ("cpu", mock.call())):
+            with (
+                self.subTest(device),
+                mock.patch("torch.cuda.synchronize") as synchronize,
+                mock.patch("torch.distributed.barrier") as barrier,
+            ):
+                _settle(torch.device(device))
+                self.assertEqual([want], barrier.mock_calls)
+                self.assertEqual([mock.call(torch.device(device))] * (device != "cpu"), synchronize.mock_calls)
