@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/transport"
 	"github.com/ray-train-efa/ray-train-efa/transport/render"
 )
@@ -94,7 +96,9 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 	if err != nil {
 		return err
 	}
+	restore := boundMemory()
 	report, err := transport.Judge(cmd.Context(), sources, opts)
+	restore()
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,18 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	if code := report.Verdict.ExitCode(); code != 0 {
-		return &exitError{code: code}
+		return &exit.Error{Code: code}
 	}
 	return nil
+}
+
+// boundMemory lets the garbage collector run seldom, as a judgement of some
+// hundred milliseconds leaves little garbage, while all memory that is not the
+// kernel's cache of the logs stays within about 64 MiB.
+func boundMemory() (restore func()) {
+	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(48<<20)
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
 }

@@ -40,6 +40,8 @@ type Toolchain struct {
 	Bin string
 	// Raytrain is this project's own command.
 	Raytrain string
+	// Rehearse is the program behind `raytrain rehearse`.
+	Rehearse string
 	// Pulumi is the Pulumi engine's command line.
 	Pulumi string
 	// Kubernetes are the control plane's parts.
@@ -101,6 +103,7 @@ func at(root string) Toolchain {
 	return Toolchain{
 		Root: root, Bin: bin,
 		Raytrain:         in("raytrain"),
+		Rehearse:         in("raytrain-rehearse"),
 		Pulumi:           in("pulumi"),
 		Kubernetes:       Kubernetes{Binary: in("kubernetes"), Kubectl: in("kubectl")},
 		KubeRayOperator:  in("kuberay-operator"),
@@ -123,7 +126,7 @@ func (t Toolchain) installed() []string {
 
 // built lists what is built from the checkout itself.
 func (t Toolchain) built() []string {
-	return []string{t.Raytrain, t.PluginAWS, t.PluginRaytrain}
+	return []string{t.Raytrain, t.Rehearse, t.PluginAWS, t.PluginRaytrain}
 }
 
 // FindRoot returns the nearest checkout at or above folder.

@@ -45,7 +45,7 @@ func TestLocateNamesWhatIsMissing(t *testing.T) {
 	root, cache := checkout(t)
 	_, err := toolchain.Locate(root)
 	require.ErrorIs(t, err, toolchain.ErrMissing)
-	assert.ErrorContains(t, err, "no bin/raytrain, bin/pulumi-resource-aws, provider/pulumi-resource-raytrain: run make setup")
+	assert.ErrorContains(t, err, "no bin/raytrain, bin/raytrain-rehearse, bin/pulumi-resource-aws, provider/pulumi-resource-raytrain: run make setup")
 
 	// A cache that was cleaned leaves links that point nowhere.
 	require.NoError(t, os.RemoveAll(cache))

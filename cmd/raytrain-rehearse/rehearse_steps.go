@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
@@ -67,9 +68,9 @@ func (f *rehearseFlags) step(command *cobra.Command, run step, fresh bool) error
 	_, err = run(r, command.Context())
 	switch {
 	case errors.Is(err, rehearsal.ErrLeft):
-		return &exitError{code: rehearsal.ExitLeft, err: err}
+		return &exit.Error{Code: rehearsal.ExitLeft, Err: err}
 	case errors.Is(err, rehearsal.ErrRefused):
-		return &exitError{code: rehearsal.ExitRefused, err: err}
+		return &exit.Error{Code: rehearsal.ExitRefused, Err: err}
 	}
 	return err
 }

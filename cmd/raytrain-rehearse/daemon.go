@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/images/program"
 )
@@ -27,7 +28,7 @@ func newProgramCommand() *cobra.Command {
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := program.Run(args); code != 0 {
-				return &exitError{code: code}
+				return &exit.Error{Code: code}
 			}
 			return nil
 		},

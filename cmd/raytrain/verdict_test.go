@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/transport/synth"
+)
+
+// raytrain runs the command line and returns what it prints and its status.
+func raytrain(t *testing.T, stdin string, args ...string) (out string, status int, err error) {
+	t.Helper()
+	var b bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&b)
+	root.SetErr(&b)
+	root.SetIn(strings.NewReader(stdin))
+	root.SetArgs(args)
+	err = root.ExecuteContext(t.Context())
+	var e *exit.Error
+	switch {
+	case errors.As(err, &e):
+		return b.String(), e.Code, err
+	case err != nil:
+		return b.String(), 1, err
+	}
+	return b.String(), 0, nil
+}
+
+// logs writes the logs of a job of 2 nodes and 16 ranks on the fabric.
+func logs(t *testing.T, fabric synth.Fabric) (dir string) {
+	t.Helper()
+	run := synth.Run{
+		Seed: 1, NCCL: synth.Version{Major: 2, Minor: 29, Patch: 7}, Plugin: synth.Version{Major: 1, Minor: 20},
+		Nodes: 2, GPUs: 8, Channels: 4, Hosts: synth.Distinct, Groups: synth.World, Launcher: synth.Plain,
+		Stamp: synth.NoStamp, Layout: synth.PerProcess, Text: synth.Clean, Fabric: fabric,
+		Damage: synth.Whole, Expect: synth.Nothing,
+	}
+	files, _ := run.Generate()
+	dir = t.TempDir()
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, f.Data, 0o600))
+	}
+	return dir
+}
+
+// TestVerdictExitStatuses holds the contract that scripts rely on.
+func TestVerdictExitStatuses(t *testing.T) {
+	t.Parallel()
+	efa := logs(t, synth.OnEFA)
+	for _, c := range []struct {
+		name   string
+		args   []string
+		status int
+		says   string
+	}{
+		{"efa", []string{efa}, 0, "verdict: efa (16 ranks in evidence of 16, 2 nodes)"},
+		{"efa as expected", []string{"--world-size", "16", "--nodes", "2", "--completed", "--provider", "efa", efa}, 0, "verdict: efa"},
+		{"more ranks expected", []string{"--world-size", "32", efa}, 4, "world-size-mismatch"},
+		{"more nodes expected", []string{"--nodes", "3", efa}, 4, "nodes-mismatch"},
+		{"not-efa", []string{logs(t, synth.SocketForced)}, 2, "verdict: not-efa"},
+		{"mixed", []string{logs(t, synth.SocketOneRankConnected)}, 3, "verdict: mixed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, status, _ := raytrain(t, "", append([]string{"verdict"}, c.args...)...)
+			assert.Equal(t, c.status, status, out)
+			assert.Contains(t, out, c.says)
+		})
+	}
+}
+
+func TestVerdictReadsStandardInput(t *testing.T) {
+	t.Parallel()
+	dir := logs(t, synth.OnEFA)
+	var all strings.Builder
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, f := range files {
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		require.NoError(t, err)
+		all.Write(data)
+	}
+	out, status, _ := raytrain(t, all.String(), "verdict", "-")
+	assert.Equal(t, 0, status, out)
+	out, status, _ = raytrain(t, "", "verdict", "-")
+	assert.Equal(t, 4, status, "nothing is no proof: %s", out)
+}
+
+// TestVerdictFormats reads each format back as its readers would.
+func TestVerdictFormats(t *testing.T) {
+	t.Parallel()
+	dir := logs(t, synth.SocketForced)
+	out, status, _ := raytrain(t, "", "verdict", "--format", "json", dir)
+	assert.Equal(t, 2, status)
+	var report struct {
+		Verdict   string
+		WorldSize *int
+		Findings  []struct{ Code string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &report))
+	assert.Equal(t, "not-efa", report.Verdict)
+	require.NotNil(t, report.WorldSize)
+	assert.Equal(t, 16, *report.WorldSize)
+	assert.NotEmpty(t, report.Findings)
+	for format, start := range map[string]string{"html": "<!doctype html>", "junit": "<?xml"} {
+		out, status, _ := raytrain(t, "", "verdict", "--format", format, dir)
+		assert.Equal(t, 2, status)
+		assert.True(t, strings.HasPrefix(strings.ToLower(out), start), "%s starts %.40q", format, out)
+	}
+}
+
+// TestVerdictUsageErrors end with 1, and say what would be right.
+func TestVerdictUsageErrors(t *testing.T) {
+	t.Parallel()
+	dir := logs(t, synth.OnEFA)
+	for _, c := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"no path", nil, "requires at least 1 arg"},
+		{"a path that is not there", []string{filepath.Join(dir, "none")}, "no such file"},
+		{"one of many that is not there", []string{dir, filepath.Join(dir, "none")}, "no such file"},
+		{"an empty folder", []string{t.TempDir()}, "no file in it"},
+		{"format", []string{"--format", "yaml", dir}, `--format "yaml": want one of text|json|html|junit`},
+		{"world size", []string{"--world-size", "-1", dir}, "--world-size -1"},
+		{"nodes", []string{"--nodes", "-2", dir}, "--nodes -2"},
+		{"unknown flag", []string{"--strict", dir}, "unknown flag: --strict"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			out, status, err := raytrain(t, "", append([]string{"verdict"}, c.args...)...)
+			assert.Equal(t, 1, status)
+			require.ErrorContains(t, err, c.says)
+			assert.NotContains(t, out, "verdict: ", "an error is never a verdict")
+		})
+	}
+}
+
+func TestRehearseSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	err := become(filepath.Join(t.TempDir(), rehearseProgram), nil)
+	require.ErrorContains(t, err, "make build")
+}

@@ -1,0 +1,44 @@
+// Package exit carries exit statuses from commands up to main.
+package exit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Error ends a program with a status of its command's contract.
+type Error struct {
+	// Code is the exit status.
+	Code int
+	// Err is printed first; nil for a command that has said everything.
+	Err error
+}
+
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("exit status %d", e.Code)
+	}
+	return e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Status returns the exit status for a command's error, nil included, and
+// prints to w what a person must read. An error that is no Error ends with 1.
+func Status(w io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	code := 1
+	var e *Error
+	if errors.As(err, &e) {
+		code = e.Code
+		if e.Err == nil {
+			return code
+		}
+	}
+	// Nothing can be done about a standard error that cannot be written to.
+	_, _ = fmt.Fprintln(w, "raytrain:", err)
+	return code
+}
