@@ -367,11 +367,20 @@ func tooOld(version string) bool {
 
 // versionNumber reads "2.29.7+cuda13.0" as a number that can be compared.
 func versionNumber(version string) (n int, ok bool) {
-	var major, minor, patch int
-	if fields, _ := fmt.Sscanf(version, "%d.%d.%d", &major, &minor, &patch); fields < 2 {
+	c := cursor{b: []byte(version)}
+	major, ok := c.number()
+	if !ok || !c.lit(".") {
 		return 0, false
 	}
-	return major<<16 | minor<<8 | patch, true
+	minor, ok := c.number()
+	if !ok {
+		return 0, false
+	}
+	patch := int32(0)
+	if c.lit(".") {
+		patch, _ = c.number()
+	}
+	return int(major)<<16 | int(min(minor, 255))<<8 | int(min(patch, 255)), true
 }
 
 // unprefixedVersion cuts the version out of NCCL's own version line.
