@@ -92,12 +92,13 @@ func (s *scanner) token(tok int) int {
 }
 
 // version handles NCCL's own version line, which early versions and
-// NCCL_DEBUG=VERSION print without any prefix.
+// NCCL_DEBUG=VERSION print without any prefix. It always names CUDA's version
+// too; torch's exceptions say `NCCL version 2.28.9` and are no line of NCCL's.
 func (s *scanner) version(tok int) int {
 	e := s.add()
 	e.from = -1
 	e.text = trimRecord(s.d[tok:s.lineEnd(tok)])
-	if !parseVersion(e.text, e) {
+	if !parseVersion(e.text, e) || !bytes.ContainsRune(e.name, '+') {
 		s.drop()
 	}
 	return tok + len(token)
