@@ -23,6 +23,7 @@ type registration struct {
 	replaceOnChanges                 []string
 	remote, custom                   bool
 	deleteBeforeReplace              bool
+	onError                          []string
 }
 
 // call is one function of a provider as the program called it.
@@ -37,12 +38,15 @@ type monitor struct {
 	cloud cloud
 	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an input says them.
 	preview bool
+	// breaks maps a resource that cannot be made to what its provider says.
+	breaks map[resourceName]string
 
 	mu      sync.Mutex
 	seen    map[string]registration
 	calls   []call
 	log     []string
 	exports resource.PropertyMap
+	hooks   map[string]*pulumirpc.Callback
 }
 
 // keepAll is how properties travel: nothing is dropped on the way.
@@ -59,6 +63,9 @@ func (m *monitor) GetDeploymentInfo(context.Context, *emptypb.Empty) (*pulumirpc
 			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_RESOURCE_REFERENCES,
 			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_ALIAS_SPECS,
 			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_DELETED_WITH,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_TRANSFORMS,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_RESOURCE_HOOKS,
+			pulumirpc.ResourceMonitorFeature_RESOURCE_MONITOR_FEATURE_ERROR_HOOKS,
 		},
 	}, nil
 }
@@ -79,7 +86,7 @@ func (m *monitor) RegisterResource(
 		urn: urn, typ: in.GetType(), name: in.GetName(), parent: in.GetParent(), provider: in.GetProvider(),
 		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
 		replaceOnChanges: in.GetReplaceOnChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
-		deleteBeforeReplace: in.GetDeleteBeforeReplace(),
+		deleteBeforeReplace: in.GetDeleteBeforeReplace(), onError: in.GetHooks().GetOnError(),
 	}
 	m.mu.Lock()
 	_, twice := m.seen[urn]
@@ -87,6 +94,9 @@ func (m *monitor) RegisterResource(
 	m.mu.Unlock()
 	if twice {
 		return nil, fmt.Errorf("registering %s: duplicate resource URN", urn)
+	}
+	if reason, ok := m.breaks[resourceName{made.typ, made.name}]; ok {
+		return nil, m.refuse(made, reason)
 	}
 	outputs, err := plugin.MarshalProperties(m.outputs(made), keepAll())
 	if err != nil {

@@ -51,6 +51,7 @@ func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
 					require.ErrorContains(t, r.err, text)
 				}
 				require.ErrorContains(t, r.err, "next: ")
+				require.ErrorContains(t, r.err, "\nbilling:  ")
 				// Nothing but the provider that asked.
 				assert.Len(t, r.all(), 1)
 			})

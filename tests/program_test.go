@@ -36,6 +36,7 @@ type options struct {
 	config  map[string]string
 	cloud   *cloud
 	preview bool
+	breaks  map[resourceName]string
 }
 
 // settingsOf is the smallest usable config with changes; an empty value takes a setting away.
@@ -58,7 +59,9 @@ func runProgram(t *testing.T, o options) run {
 	if o.cloud != nil {
 		region = *o.cloud
 	}
-	m := &monitor{cloud: region, preview: o.preview, seen: map[string]registration{}}
+	m := &monitor{
+		cloud: region, preview: o.preview, breaks: o.breaks, seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
+	}
 	server := grpc.NewServer()
 	pulumirpc.RegisterResourceMonitorServer(server, m)
 	pulumirpc.RegisterEngineServer(server, m)

@@ -65,6 +65,9 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "us-east-2b", plan.Zone)
 	assert.Equal(t, "us-east-2a", plan.ControlPlaneZone)
+	assert.Equal(t, []string{"us-east-2c"}, plan.OtherZones)
+	assert.InDelta(t, 9.2032, plan.Estimate.USDOf(plan.GPU.Name), 1e-9)
+	assert.Zero(t, plan.Estimate.USDOf("nothing"))
 	assert.Equal(t, 4, plan.GPU.GPUs)
 	assert.Equal(t, []QuotaUse{
 		{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 4, 5},

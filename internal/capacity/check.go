@@ -3,6 +3,7 @@ package capacity
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // The ways in which Check refuses; each is wrapped with the subject and the next command.
@@ -43,6 +44,7 @@ func Check(source Source, request Request) (Plan, error) {
 	if err != nil {
 		refusals = append(refusals, err)
 	}
+	plan.OtherZones = slices.DeleteFunc(intersect(gpuZones, systemZones), func(zone string) bool { return zone == plan.Zone })
 
 	plan.Quotas, err = countQuotas(source, request, gpu, system)
 	if err != nil {

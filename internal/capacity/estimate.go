@@ -41,6 +41,16 @@ func (e Estimate) HourlyUSD() float64 {
 	return math.Round(total*1e4) / 1e4
 }
 
+// USDOf is the price per hour of the line that is called what; 0 where there is none.
+func (e Estimate) USDOf(what string) float64 {
+	for _, line := range e.Lines {
+		if line.What == what {
+			return line.USD()
+		}
+	}
+	return 0
+}
+
 // Unknown lists what has no price.
 func (e Estimate) Unknown() []string {
 	var names []string

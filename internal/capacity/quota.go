@@ -75,6 +75,12 @@ func countQuotas(source Source, request Request, gpu, system InstanceType) ([]Qu
 	return uses, nil
 }
 
+// QuotaCode is the code of the on-demand quota that an instance type counts against; false where none is known here.
+func QuotaCode(instanceType string) (string, bool) {
+	q, ok := quotaOf(instanceType)
+	return q.code, ok
+}
+
 // quotaOf finds the quota by the letters before the first digit of the type's name.
 func quotaOf(instanceType string) (quota, bool) {
 	end := strings.IndexAny(instanceType, "0123456789.")

@@ -58,6 +58,8 @@ type Plan struct {
 	Zone string
 	// ControlPlaneZone is the second zone that EKS asks for; no node runs there.
 	ControlPlaneZone string
+	// OtherZones offer both instance types too, in alphabetical order: where to go when the zone has no capacity left.
+	OtherZones []string
 	// GPU and System describe the chosen instance types.
 	GPU, System InstanceType
 	// Quotas is what was counted against what is granted.

@@ -120,12 +120,8 @@ func (c *cycle) refused(update *engine.Update, err error) (bool, error) {
 	}
 	c.result.Phase = string(phaseOf(update, "none"))
 	c.result.HourlyUSD = hourlyUSD(update)
-	if found, ok := explain(update); ok {
-		c.result.Findings = append(c.result.Findings, found)
-		return true, nil
-	}
 	for _, message := range update.Errors() {
-		c.result.Findings = append(c.result.Findings, Finding{Code: "update-refused", Severity: "error", Text: message})
+		c.result.Findings = append(c.result.Findings, refusalFinding(message))
 	}
 	return true, nil
 }

@@ -75,13 +75,10 @@ func (r *Rehearsal) ended(update *engine.Update, err error) (*engine.Update, err
 	}
 	if err != nil {
 		for _, message := range update.Errors() {
-			r.say("error: %s", message)
+			r.say("error: %s", labelled(message))
 		}
 		if len(update.Errors()) == 0 {
 			r.say("error: %s", err)
-		}
-		if found, ok := explain(update); ok {
-			r.say("cause:    %s\nnext:     %s\nbilling:  %s", found.Cause, found.Next, billing(update))
 		}
 		return update, fmt.Errorf("%w in %s", ErrRefused, update.Title)
 	}

@@ -37,6 +37,9 @@ func Run(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := explainFailures(ctx, s, plan); err != nil {
+		return err
+	}
 	made, err := build(ctx, provider, s, plan)
 	if err != nil {
 		return err
@@ -58,8 +61,14 @@ func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings)
 			return plan, fmt.Errorf("printing the price: %w", err)
 		}
 	}
-	return plan, refused
+	if refused != nil {
+		return plan, fmt.Errorf("%w\n%s", refused, unbilled)
+	}
+	return plan, nil
 }
+
+// unbilled ends a refusal that came before anything was made.
+const unbilled = "billing:  nothing new: this run made nothing; what an earlier one made bills until `pulumi destroy`"
 
 // parts is what build made and the exports name.
 type parts struct {

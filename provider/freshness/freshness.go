@@ -26,7 +26,7 @@ const marker = "PulumiPlugin.yaml"
 // into the binary. A test compares it with what the compiler reads.
 func folders() []string {
 	return []string{
-		"jobs", "jobs/train", "jobs/train/raytrain_job",
+		"internal/screen", "jobs", "jobs/train", "jobs/train/raytrain_job",
 		"provider", "provider/attempt", "provider/counters", "provider/evidence", "provider/freshness",
 		"provider/gate", "provider/kube", "provider/preflight", "provider/proof", "provider/refusal",
 		"rayapi", "rayapi/forward",

@@ -5,20 +5,15 @@ package refusal
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// A screen, with room for the engine's own lines around the message.
-const (
-	maxLines   = 20
-	maxColumns = 160
-	// scriptLines is how much of a failed job's output is shown.
-	scriptLines = 6
-)
+// scriptLines is how much of a failed job's output is shown.
+const scriptLines = 6
 
 // Refusal is why an update must not pass.
 type Refusal struct {
@@ -69,7 +64,7 @@ func Render(r Refusal) string {
 		ending = append(ending, "report:   "+r.ReportPath)
 	}
 	ending = append(ending, billing(r))
-	return strings.Join(fit(lines, ending), "\n")
+	return screen.Fit(lines, ending, "in the report")
 }
 
 func headline(r Refusal) string {
@@ -171,54 +166,4 @@ func tail(text string, count int) []string {
 		}
 	}
 	return lines[max(0, len(lines)-count):]
-}
-
-// fit cuts lines to the screen; the ending is always kept.
-func fit(lines, ending []string) []string {
-	if room := maxLines - len(ending); len(lines) > room {
-		left := len(lines) - room + 1
-		lines = append(lines[:room-1:room-1], fmt.Sprintf("... %d more lines in the report", left))
-	}
-	all := slices.Concat(lines, ending)
-	for i, line := range all {
-		all[i] = clip(printable(line))
-	}
-	return all
-}
-
-// ansi matches terminal control sequences.
-var ansi = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
-
-func clip(line string) string {
-	runes := []rune(line)
-	if len(runes) <= maxColumns || whole(line) {
-		return line
-	}
-	return string(runes[:maxColumns-3]) + "..."
-}
-
-// whole is true of lines that are of no use when cut: the cause, the command and
-// the report's path.
-func whole(line string) bool {
-	for _, start := range []string{"cause:", "next:", "report:"} {
-		if strings.HasPrefix(line, start) {
-			return true
-		}
-	}
-	return false
-}
-
-// printable drops colours and control characters: log lines may hold terminal
-// commands.
-func printable(line string) string {
-	line = ansi.ReplaceAllString(line, "")
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' {
-			return ' '
-		}
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, line)
 }

@@ -1,0 +1,139 @@
+package diagnosis
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
+)
+
+func ohio() Stack {
+	return Stack{
+		Region: "us-east-2", ClusterName: "train", Zone: "us-east-2a", OtherZones: []string{"us-east-2b"},
+		Groups: map[string]Group{
+			"gpu":    {InstanceType: "g6.12xlarge", Nodes: 2, QuotaCode: "L-DB2E81BA", VCPUs: 96},
+			"system": {InstanceType: "m7i.xlarge", Nodes: 1, QuotaCode: "L-1216C47A", VCPUs: 4},
+		},
+		HourlyUSD: 9.5548, GPUHourlyUSD: 9.2032,
+	}
+}
+
+const (
+	group   = "aws:eks/nodeGroup:NodeGroup"
+	release = "kubernetes:helm.sh/v3:Release"
+)
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, typ, error, code string
+		says                   []string
+	}{
+		{"gpu", group, "waiting for EKS Node Group (c:gpu) create: unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: AsgInstanceLaunchFailures: Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not have sufficient g6.12xlarge capacity",
+			"no-capacity", []string{"2 x g6.12xlarge left in us-east-2a", "availabilityZone us-east-2b"}},
+		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: VcpuLimitExceeded - You have requested more vCPU capacity",
+			"vcpu-quota", []string{"96 vCPU of quota L-DB2E81BA", "--desired-value 192 --region us-east-2"}},
+		{"other", group, "VcpuLimitExceeded", "vcpu-quota", []string{"list-service-quotas"}},
+		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: NodeCreationFailure: Instances failed to join the kubernetes cluster",
+			"nodes-not-joined", []string{"security group", "Values=train "}},
+		{"gpu", group, "waiting for EKS Node Group (train:gpu-1a2b3c4) create: NodeCreationFailure: Unhealthy nodes in the kubernetes cluster", "nodes-unhealthy", []string{"vpc-cni"}},
+		{"gpu", group, "waiting for EKS Node Group (train:gpu-1a2b3c4) create: InvalidParameterValue - A cluster placement group can't span multiple Availability Zones",
+			"zones-spanned", []string{"--nodegroup-name gpu-1a2b3c4 --query nodegroup.subnets"}},
+		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: InvalidPlacementGroup.Unknown", "node-group-failed", []string{"describe-nodegroup --region us-east-2 --cluster-name train"}},
+		{"coredns", "aws:eks/addon:Addon", "waiting for EKS Add-On (train:coredns) create: timeout while waiting for state to become 'ACTIVE' (last state: 'DEGRADED')",
+			"addon-degraded", []string{"--addon-name coredns"}},
+		{"nat", "aws:ec2/eip:Eip", "AddressLimitExceeded: The maximum number of addresses has been reached.", "address-quota", []string{"describe-addresses --region us-east-2"}},
+		{"vpc", "aws:ec2/vpc:Vpc", "VpcLimitExceeded: The maximum number of VPCs has been reached.", "vpc-quota", []string{"L-F678F1CE"}},
+		{"eks", "aws:eks/cluster:Cluster", "UnsupportedAvailabilityZoneException: Cannot create cluster", "zone-unsupported", []string{"us-east-2b"}},
+		{"eks", "aws:eks/cluster:Cluster", "ResourceLimitExceededException: Cluster limit exceeded", "resource-quota", nil},
+		{"eks", "aws:eks/cluster:Cluster", "ResourceInUseException: Cluster already exists with name: train", "name-taken", []string{"clusterName"}},
+		{"efa", "aws:ec2/securityGroup:SecurityGroup", "DependencyViolation: resource sg-1 has a dependent object", "still-used", []string{"describe-network-interfaces"}},
+		{"vpc", "aws:ec2/vpc:Vpc", "operation error EC2: CreateVpc, api error RequestExpired: Request has expired.", "credentials-expired", []string{"aws sso login"}},
+		{"vpc", "aws:ec2/vpc:Vpc", "UnauthorizedOperation: You are not authorized to perform this operation", "access-denied", nil},
+		{"kuberay-operator", release, `Helm release "kuberay-system/kuberay-operator" was created, but failed to initialize completely. Use Helm CLI to investigate: failed to become available within allocated timeout`,
+			"release-timeout", []string{"charts.timeoutSeconds", "helm status kuberay-operator"}},
+		{"kuberay-operator", release, "0/3 nodes are available: 3 Insufficient cpu.", "unschedulable", []string{"FailedScheduling"}},
+		{"efa", release, "looking up repository: no such host", "chart-not-found", nil},
+		{"ray", "kubernetes:core/v1:Namespace", "dial tcp 1.2.3.4:443: i/o timeout", "cluster-unreachable", []string{"publicAccessCidrs"}},
+		{"train", "kubernetes:ray.io/v1:RayCluster", "timed out waiting for the condition", "kubernetes-timeout", nil},
+		{"key", "aws:kms/key:Key", "something nobody foresaw", "resource-failed", []string{"pulumi destroy"}},
+	}
+	for _, test := range tests {
+		t.Run(test.code, func(t *testing.T) {
+			t.Parallel()
+			d := Explain(Failure{Type: test.typ, Name: test.name, Operation: "create", Error: test.error}, ohio())
+			require.Equal(t, test.code, d.Code)
+			for _, text := range test.says {
+				assert.Contains(t, d.Cause+"\n"+d.Next, text)
+			}
+			message := d.Render()
+			assert.LessOrEqual(t, strings.Count(message, "\n"), screen.Lines)
+			assert.Contains(t, message, "billing:  at most $9.55 per hour")
+			assert.Contains(t, message, "($0.35 without GPU nodes)")
+			assert.NotContains(t, message, "{")
+			parsed, ok := Parse(message)
+			require.True(t, ok)
+			assert.Equal(t, test.code, parsed.Code)
+			assert.Equal(t, d.Next, parsed.Next)
+			assert.NotEmpty(t, parsed.Cause)
+		})
+	}
+}
+
+func TestEveryRuleIsUsable(t *testing.T) {
+	t.Parallel()
+	codes := map[string]bool{}
+	for _, r := range rules() {
+		assert.False(t, codes[r.code], r.code)
+		codes[r.code] = true
+		cause, next := r.explain(Failure{Name: "gpu"}, ohio())
+		assert.NotEmpty(t, cause, r.code)
+		assert.NotEmpty(t, next, r.code)
+		assert.LessOrEqual(t, utf8.RuneCountInString(causeLine+cause), 2*screen.Columns, "%s: a cause is never cut", r.code)
+	}
+	last := rules()[len(rules())-1]
+	assert.True(t, last.fits(Failure{}), "the last rule fits all")
+}
+
+func TestNoOtherZone(t *testing.T) {
+	t.Parallel()
+	s := ohio()
+	s.OtherZones, s.HourlyUSD = nil, 0
+	d := Explain(Failure{Type: group, Name: "gpu", Operation: "create", Error: "InsufficientInstanceCapacity"}, s)
+	assert.Contains(t, d.Next, "pulumi up later")
+	assert.Contains(t, d.Billing, "an unknown price")
+}
+
+func TestRenderIsOneScreenOfPlainText(t *testing.T) {
+	t.Parallel()
+	d := Explain(Failure{Type: "a", Name: "n", Operation: "delete", Error: "\x1b[31m" + strings.Repeat("long\n", 500)}, ohio())
+	lines := strings.Split(d.Render(), "\n")
+	assert.Len(t, lines, 4+evidenceLines)
+	for _, line := range lines {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), screen.Columns)
+	}
+}
+
+func TestParseRefusesOtherTexts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "refused: verdict not-efa, wanted efa\ncause:    c", "x\nnext:     y"} {
+		_, ok := Parse(text)
+		assert.False(t, ok, text)
+	}
+	_, ok := Parse("[rehearsed] " + Explain(Failure{Type: "a:b:c", Name: "n", Operation: "create"}, ohio()).Render())
+	assert.True(t, ok)
+}
+
+func TestEvidenceIsWhatAWSSaidLast(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"1 error occurred:\n\t* waiting for EKS Node Group: unexpected state. last error: AsgInstanceLaunchFailures: none left\n\n": "AsgInstanceLaunchFailures: none left",
+		" creating: boom\n": "creating: boom",
+	} {
+		assert.Equal(t, want, evidence(in))
+	}
+}

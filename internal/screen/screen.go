@@ -1,0 +1,83 @@
+// Package screen keeps a message to what a terminal shows at once, and free of what would drive the terminal.
+package screen
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A screen, with room for the engine's own lines around the message.
+const (
+	// Lines is the greatest number of lines of a message.
+	Lines = 20
+	// Columns is the greatest length of a line, in characters.
+	Columns = 160
+)
+
+// whole lists the beginnings of lines that are of no use when cut: the cause, the command and the report's path.
+func whole() []string { return []string{"cause:", "next:", "report:"} }
+
+// Fit cuts lines to the screen; the ending is always kept. more says where the lines are that were cut.
+func Fit(lines, ending []string, more string) string {
+	if room := Lines - len(ending); len(lines) > room {
+		left := len(lines) - room + 1
+		lines = append(lines[:room-1:room-1], fmt.Sprintf("... %d more lines %s", left, more))
+	}
+	all := slices.Concat(lines, ending)
+	for i, line := range all {
+		all[i] = clip(Printable(line))
+	}
+	return strings.Join(all, "\n")
+}
+
+// ansi matches terminal control sequences.
+var ansi = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+
+func clip(line string) string {
+	runes := []rune(line)
+	keep := slices.ContainsFunc(whole(), func(start string) bool { return strings.HasPrefix(line, start) })
+	if len(runes) <= Columns || keep {
+		return line
+	}
+	return string(runes[:Columns-3]) + "..."
+}
+
+// Printable makes one line of a text without colours and control characters: log lines may hold terminal commands.
+func Printable(line string) string {
+	line = ansi.ReplaceAllString(line, "")
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' {
+			return ' '
+		}
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, line)
+}
+
+// Wrap breaks a text between words into lines of at most width characters, and cuts what is beyond the given number of lines. A
+// word that is longer than a line stays whole.
+func Wrap(text string, width, lines int) []string {
+	var wrapped []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) <= width:
+			line += " " + word
+		default:
+			wrapped = append(wrapped, line)
+			line = word
+		}
+	}
+	wrapped = append(wrapped, line)
+	if len(wrapped) > lines {
+		wrapped = wrapped[:lines]
+		wrapped[lines-1] += " ..."
+	}
+	return wrapped
+}

@@ -1,0 +1,50 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAFailedResourceIsExplained(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		broken resourceName
+		reason string
+		says   []string
+	}{
+		{resourceName{nodeGroup, "gpu"}, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: InsufficientInstanceCapacity - no g6.12xlarge", []string{
+			`refused: could not create aws:eks:NodeGroup "gpu" (no-capacity)`, "2 x g6.12xlarge left in us-east-2b",
+			"availabilityZone us-east-2c", "at most $9.55 per hour",
+		}},
+		{resourceName{nodeGroup, "gpu"}, "last error: AsgInstanceLaunchFailures: VcpuLimitExceeded", []string{"(vcpu-quota)", "--quota-code L-DB2E81BA"}},
+		{resourceName{"aws:ec2/vpc:Vpc", "vpc"}, "VpcLimitExceeded: The maximum number of VPCs has been reached.", []string{"(vpc-quota)"}},
+		{resourceName{release, "kuberay-operator"}, "failed to become available within allocated timeout", []string{"(release-timeout)", "$0.35 without GPU nodes"}},
+	}
+	for _, test := range tests {
+		t.Run(test.says[0], func(t *testing.T) {
+			t.Parallel()
+			r := runProgram(t, options{breaks: map[resourceName]string{test.broken: test.reason}})
+			require.ErrorContains(t, r.err, test.reason, "the provider's own words stay")
+			said := strings.Join(r.log, "\n")
+			for _, text := range test.says {
+				assert.Contains(t, said, text)
+			}
+		})
+	}
+}
+
+// A resource without the hook would fail with the provider's words alone.
+func TestEveryResourceOfAWSAndKubernetesIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, made := range green(t, options{}).all() {
+		provided := strings.HasPrefix(made.typ, "aws:") || strings.HasPrefix(made.typ, "kubernetes:")
+		if !made.custom || !provided {
+			assert.Empty(t, made.onError, made.urn)
+			continue
+		}
+		assert.Equal(t, []string{"explain-failure"}, made.onError, made.urn)
+	}
+}
