@@ -124,24 +124,24 @@ func prove(ev *evidence, found *findings, v Verdict) {
 	}
 	for _, cl := range w.claims {
 		for _, m := range cl.members {
-			if p := m.proc; p.chosen.text != "" && !found.has(ProofProvider) {
-				found.add(ProofProvider, cl.rank, p.chosen, "")
-			}
-			if m.netRef.text != "" && !found.has(ProofNetwork) {
-				found.add(ProofNetwork, cl.rank, m.netRef, "")
-			}
-			if m.joinRef.text != "" && !found.has(ProofConnected) {
-				found.add(ProofConnected, cl.rank, m.joinRef, "")
-			}
+			found.proof(ProofProvider, cl.rank, m.proc.chosen)
+			found.proof(ProofNetwork, cl.rank, m.netRef)
+			found.proof(ProofConnected, cl.rank, m.joinRef)
 			for i := range m.tallies {
-				t := &m.tallies[i]
-				other := !efaNetwork(networkOf(t.label))
-				if t.medium == mediumNet && t.first.text != "" && !found.has(ProofChannel) && (other || v != NotEFA || t.provider != efaProvider) {
-					found.add(ProofChannel, cl.rank, t.first, "")
+				if t := &m.tallies[i]; t.proves(v) {
+					found.proof(ProofChannel, cl.rank, t.first)
 				}
 			}
 		}
 	}
+}
+
+// proves reports whether the tally's channels are what the verdict rests on:
+// network channels and, where the verdict is that no EFA was used, not those
+// that were on it.
+func (t *tally) proves(v Verdict) bool {
+	onEFA := efaNetwork(networkOf(t.label)) && t.provider == efaProvider
+	return t.medium == mediumNet && !(v == NotEFA && onEFA)
 }
 
 // row renders a communicator.

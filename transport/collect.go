@@ -86,8 +86,8 @@ func (c *collector) standardInput(stdin io.Reader) error {
 // file adds one file on disk.
 func (c *collector) file(path string) error {
 	key := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		key = real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		key = target
 	}
 	if abs, err := filepath.Abs(key); err == nil {
 		key = abs

@@ -108,10 +108,6 @@ func (c *cursor) word() []byte {
 
 func hasPrefix(b []byte, s string) bool { return len(b) >= len(s) && string(b[:len(s)]) == s }
 
-func hasSuffix(b []byte, s string) bool {
-	return len(b) >= len(s) && string(b[len(b)-len(s):]) == s
-}
-
 func isDigit(c byte) bool { return c-'0' < 10 }
 
 func hexDigit(c byte) int {

@@ -40,6 +40,13 @@ func (f *findings) add(c Code, rank int32, r ref, detail string) {
 	}
 }
 
+// proof adds the line of a kind of proof, the first one whose text was kept.
+func (f *findings) proof(c Code, rank int32, r ref) {
+	if r.text != "" && !f.has(c) {
+		f.add(c, rank, r, "")
+	}
+}
+
 func (f *findings) has(c Code) bool { return f.byCode[c] != nil }
 
 // list renders the findings: errors first, then in the table's order. demote

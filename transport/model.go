@@ -32,7 +32,6 @@ type logFile struct {
 	repeats int
 	torn    int
 	cutTail bool
-	empty   bool
 	version ref // an unprefixed version line
 	// budget bounds the bytes of log text kept for findings.
 	budget int
@@ -118,8 +117,7 @@ type member struct {
 	parent   *member
 	count    int32 // splitCount, or -1
 	color    int32
-	ordinal  int // which child of its parent, where no splitCount is printed
-	children int
+	ordinal  int // which child of its parent, size and color
 	depth    int // splits above it
 	rank     int32
 	size     int32 // 0 for loose channels

@@ -20,37 +20,17 @@ func parseInit(msg []byte, e *event) bool {
 	*in = initLine{rank: -1, size: -1, nodes: -1, count: -1, color: -1}
 	c := cursor{b: msg, i: at}
 	marked := false
-	for !c.done() {
+	for !marked && !c.done() {
 		c.blanks()
-		switch key := c.word(); string(key) {
-		case "comm":
-			in.ptr = fieldHex(&c)
-		case "rank":
-			in.rank = field(&c)
-		case "nranks", "nRanks":
-			in.size = field(&c)
-		case "nNodes":
-			in.nodes = field(&c)
-		case "commId":
-			in.id = fieldHex(&c)
-			in.hasID = in.id != 0
-		case "parent":
-			in.parent = fieldHex(&c)
-			in.isSub = true
-		case "splitCount":
-			in.count = field(&c)
-		case "color":
-			in.color = field(&c)
-		case "key": // `key 0- Init START`: the dash sticks to the number
-			field(&c)
+		key := c.word()
+		switch string(key) {
 		case "Init", "Destroy", "Abort":
 			c.blanks()
 			if marked = mark(&c, key, in); !marked {
 				return false
 			}
-		}
-		if marked {
-			break
+		default:
+			in.read(key, &c)
 		}
 	}
 	if in.rank < 0 || in.size <= 0 {
@@ -64,6 +44,32 @@ func parseInit(msg []byte, e *event) bool {
 	}
 	e.kind = evInit
 	return true
+}
+
+// read takes the value behind a field's name; words that are no field are skipped.
+func (in *initLine) read(key []byte, c *cursor) {
+	switch string(key) {
+	case "comm":
+		in.ptr = fieldHex(c)
+	case "rank":
+		in.rank = field(c)
+	case "nranks", "nRanks":
+		in.size = field(c)
+	case "nNodes":
+		in.nodes = field(c)
+	case "commId":
+		in.id = fieldHex(c)
+		in.hasID = in.id != 0
+	case "parent":
+		in.parent = fieldHex(c)
+		in.isSub = true
+	case "splitCount":
+		in.count = field(c)
+	case "color":
+		in.color = field(c)
+	case "key": // `key 0- Init START`: the dash sticks to the number
+		field(c)
+	}
 }
 
 // mark reads the word behind Init, Destroy or Abort.

@@ -42,34 +42,50 @@ func parsePrefix(b []byte, tok int) (o origin, start int, ok bool) {
 
 // prefixEndingAt reads `host:pid:tid [dev] ` that ends exactly at end.
 func prefixEndingAt(b []byte, end int) (o origin, start int, ok bool) {
+	at, ok := deviceBefore(b, end)
+	if !ok {
+		return origin{}, 0, false
+	}
+	tid, at, ok := numberBefore(b, at)
+	if !ok {
+		return origin{}, 0, false
+	}
+	pidEnd := at
+	pid, at, ok := numberBefore(b, pidEnd)
+	if !ok {
+		return origin{}, 0, false
+	}
+	start = hostStart(b, at)
+	if start == at {
+		return origin{}, 0, false
+	}
+	return origin{key: b[start:pidEnd], host: b[start:at], pid: pid, tid: tid}, start, true
+}
+
+// deviceBefore finds where the blank before `[dev] ` stands, which ends at end.
+func deviceBefore(b []byte, end int) (at int, ok bool) {
 	i := end - 1
 	if i < 1 || b[i] != ' ' || b[i-1] != ']' {
-		return origin{}, 0, false
+		return 0, false
 	}
 	i = skipDigitsBack(b, i-2)
 	if i >= 0 && b[i] == '-' {
 		i--
 	}
-	if i < 1 || b[i] != '[' || !isDigit(b[i+1]) && b[i+1] != '-' || b[i-1] != ' ' {
-		return origin{}, 0, false
+	if i < 1 || b[i] != '[' || b[i+1] == ']' || b[i-1] != ' ' {
+		return 0, false
 	}
-	tidEnd := i - 1
-	i = skipDigitsBack(b, tidEnd-1)
+	return i - 1, true
+}
+
+// numberBefore reads `:digits` that ends at end, and returns where its colon is.
+func numberBefore(b []byte, end int) (n int32, colon int, ok bool) {
+	i := skipDigitsBack(b, end-1)
 	if i < 0 || b[i] != ':' {
-		return origin{}, 0, false
+		return 0, 0, false
 	}
-	tid, ok1 := small(b[i+1 : tidEnd])
-	pidEnd := i
-	i = skipDigitsBack(b, pidEnd-1)
-	if i < 0 || b[i] != ':' {
-		return origin{}, 0, false
-	}
-	pid, ok2 := small(b[i+1 : pidEnd])
-	start = hostStart(b, i)
-	if !ok1 || !ok2 || start == i {
-		return origin{}, 0, false
-	}
-	return origin{key: b[start:pidEnd], host: b[start:i], pid: pid, tid: tid}, start, true
+	n, ok = small(b[i+1 : end])
+	return n, i, ok
 }
 
 func skipDigitsBack(b []byte, i int) int {
@@ -94,23 +110,28 @@ func hostStart(b []byte, end int) int {
 	for i > 0 && end-i < 256 && hostByte(b[i-1]) {
 		i--
 	}
-	if i >= 2 && b[i-1] == '[' && b[i-2] == 0x1b { // ESC[0mhost
+	if i < 2 {
+		return skipSeconds(b, i, end)
+	}
+	switch {
+	case b[i-1] == '[' && b[i-2] == 0x1b: // ESC[0mhost
 		for i < end && (isDigit(b[i]) || b[i] == ';') {
 			i++
 		}
-		if i < end {
-			i++
-		}
-		return i
-	}
-	if i >= 2 && b[i-1] == ':' && isDigit(b[i-2]) && i+2 < end && isDigit(b[i]) && isDigit(b[i+1]) {
+		return min(i+1, end)
+	case b[i-1] == ':' && isDigit(b[i-2]) && i+2 < end && isDigit(b[i]) && isDigit(b[i+1]):
 		return skipFraction(b, i+2, end) // 01:57:07host, 16:39:55.215-07:00host
 	}
+	return skipSeconds(b, i, end)
+}
+
+// skipSeconds skips seconds since 1970, or %Y%m%d%H%M%S, before the host.
+func skipSeconds(b []byte, i, end int) int {
 	digits := i
 	for digits < end && isDigit(b[digits]) {
 		digits++
 	}
-	if digits-i >= 10 { // seconds since 1970, or %Y%m%d%H%M%S
+	if digits-i >= 10 {
 		return skipFraction(b, digits, end)
 	}
 	return i

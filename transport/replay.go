@@ -233,7 +233,7 @@ func (p *process) byPointer(in *initLine) *member {
 		if m.rank != in.rank || m.size != in.size || in.hasID && m.hasID && in.id != m.id {
 			return nil
 		}
-		if in.phase == phaseStart && m.ended && !(in.hasID && m.hasID) {
+		if in.phase == phaseStart && m.ended && (!in.hasID || !m.hasID) {
 			return nil
 		}
 		return m
@@ -255,8 +255,7 @@ func (p *process) newMember(e *event, line int) *member {
 		m.parent = nil
 	}
 	if m.parent != nil {
-		m.parent.children++
-		m.ordinal, m.depth = m.parent.children, m.parent.depth+1
+		m.ordinal, m.depth = p.ordinal(m), m.parent.depth+1
 	}
 	p.members = append(p.members, m)
 	return m
@@ -264,6 +263,19 @@ func (p *process) newMember(e *event, line int) *member {
 
 // maxDepth bounds splits of splits, so that keys stay short on random bytes.
 const maxDepth = 16
+
+// ordinal counts the children that the member's parent has of its size and
+// color, this one included. NCCL 2.23 prints nothing else that tells splits
+// apart, and a rank outside one (NCCL_SPLIT_NOCOLOR) prints no line with its
+// parent, so that the number among all children differs from rank to rank.
+func (p *process) ordinal(m *member) int {
+	for i := len(p.members) - 1; i >= 0; i-- {
+		if q := p.members[i]; q.parent == m.parent && q.color == m.color && q.size == m.size {
+			return q.ordinal + 1
+		}
+	}
+	return 1
+}
 
 func (p *process) parentOf(in *initLine) *member {
 	for i := len(p.members) - 1; i >= 0; i-- {

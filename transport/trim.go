@@ -6,11 +6,11 @@ import "bytes"
 // carriage returns and colour codes.
 func trimRecord(b []byte) []byte {
 	for len(b) > 0 {
-		switch c := b[len(b)-1]; {
-		case c == ' ' || c == '\r' || c == '\n' || c == '\t':
+		switch b[len(b)-1] {
+		case ' ', '\r', '\n', '\t':
 			b = b[:len(b)-1]
 			continue
-		case c == 'm':
+		case 'm':
 			if i := bytes.LastIndexByte(b, 0x1b); i >= 0 && len(b)-i <= 8 {
 				b = b[:i]
 				continue
