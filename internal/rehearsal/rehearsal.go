@@ -7,14 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account"
-	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/client"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
@@ -137,55 +135,3 @@ const (
 	// gpuQuotaCode is the quota of running On-Demand G and VT instances, in vCPU.
 	gpuQuotaCode = "L-DB2E81BA"
 )
-
-// Environment is what the engine, its plugins and the real Pulumi CLI need to
-// work on the rehearsal in dir.
-func Environment(dir, root string) (map[string]string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("finding this program: %w", err)
-	}
-	bin := filepath.Join(dir, "bin")
-	// `aws` is this program under another name: see awscli.
-	if err := replaceLink(self, filepath.Join(bin, "aws")); err != nil {
-		return nil, err
-	}
-	home := filepath.Join(dir, "home")
-	return map[string]string{
-		"PATH":        bin + ":" + filepath.Join(root, "bin") + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH"),
-		client.EnvDir: dir,
-		// No credentials of the user's may reach a rehearsal, and none are needed.
-		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_REGION": region,
-		"AWS_PROFILE": "", "AWS_CONFIG_FILE": filepath.Join(home, "aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
-		"KUBECONFIG": filepath.Join(dir, "kubeconfig"),
-		// Helm's caches must not mix with the user's.
-		"HELM_CACHE_HOME": filepath.Join(home, "helm", "cache"), "HELM_CONFIG_HOME": filepath.Join(home, "helm", "config"),
-		"HELM_DATA_HOME": filepath.Join(home, "helm", "data"),
-	}, nil
-}
-
-const region = "us-east-2"
-
-func replaceLink(target, name string) error {
-	if current, err := os.Readlink(name); err == nil && current == target {
-		return nil
-	}
-	if err := os.Symlink(target, name+".new"); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("linking %q: %w", name, err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("linking %q: %w", name, err)
-	}
-	return nil
-}
-
-// ShellEnvironment is what a person's shell needs to work on the rehearsal in
-// dir with the Pulumi CLI and kubectl.
-func ShellEnvironment(dir, root string) (map[string]string, error) {
-	env, err := Environment(dir, root)
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(env, engine.ShellEnvironment(dir))
-	return env, nil
-}

@@ -2,6 +2,7 @@ package rehearsal
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -23,7 +24,7 @@ const (
 
 // settings are the stack's settings: all that may differ between a rehearsal
 // and AWS, and nothing else.
-func (r *Rehearsal) settings(ctx context.Context) (map[string]string, error) {
+func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	status, err := r.daemon.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -62,11 +63,27 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]string, error) {
 		values["job.deadlineSeconds"] = hangDeadlineSeconds
 	}
 	maps.Copy(values, r.options.Settings)
-	spaced := make(map[string]string, len(values))
-	for key, value := range values {
-		spaced[settings.Namespace+":"+key] = value
+	return typed(values), nil
+}
+
+// typed gives each text the type that Pulumi.yaml declares, which the Pulumi CLI
+// insists on. A text that is not of that type stays one: the program says
+// better than the CLI what is wrong with it.
+func typed(values map[string]string) map[string]any {
+	types := map[string]settings.Type{}
+	for _, field := range settings.Fields() {
+		types[field.Key] = field.Type
 	}
-	return spaced, nil
+	out := make(map[string]any, len(values))
+	for key, text := range values {
+		var value any = text
+		kind, known := types[key]
+		if known && kind != settings.String && json.Valid([]byte(text)) && text != "null" {
+			value = json.RawMessage(text)
+		}
+		out[settings.Namespace+":"+key] = value
+	}
+	return out
 }
 
 func imageVariant(image faults.Image) images.Variant {

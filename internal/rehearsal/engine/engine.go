@@ -45,8 +45,9 @@ type Config struct {
 	// Env is added to the environment of the engine and its plugins; PATH in
 	// it decides which plugins run.
 	Env map[string]string
-	// Settings are the stack's configuration, keys with their namespace.
-	Settings map[string]string
+	// Settings are the stack's configuration: texts, or what JSON can hold, by
+	// key with its namespace. Dots in a key make it a path.
+	Settings map[string]any
 	// Program is the Pulumi program.
 	Program pulumi.RunFunc
 	// Out receives progress for people.
@@ -67,6 +68,14 @@ func BackendURL(dir string) string {
 // ProjectDir is the folder that holds the settings file of the stack.
 func ProjectDir(dir string) string { return filepath.Join(dir, "project") }
 
+// settingsFile is the settings file of the stack.
+func settingsFile(dir string) string {
+	return filepath.Join(ProjectDir(dir), "Pulumi."+StackName+".yaml")
+}
+
+// pulumiHome keeps logins, plugins and policies of the user's out of a rehearsal.
+func pulumiHome(dir string) string { return filepath.Join(dir, "pulumi-home") }
+
 // New opens the stack in cfg.Dir, creating it on first use, and writes its
 // settings.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
@@ -82,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	stack, err := auto.UpsertStackInlineSource(ctx, StackName, ProjectName, cfg.Program,
 		auto.Pulumi(command),
 		auto.WorkDir(ProjectDir(cfg.Dir)),
-		auto.PulumiHome(filepath.Join(cfg.Dir, "pulumi-home")),
+		auto.PulumiHome(pulumiHome(cfg.Dir)),
 		auto.EnvVars(environment(cfg)),
 		auto.Project(workspace.Project{
 			Name:    tokens.PackageName(ProjectName),
@@ -96,26 +105,33 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := releaseStaleLock(ctx, stack, cfg.Dir); err != nil {
 		return nil, err
 	}
-	settings := auto.ConfigMap{}
-	for key, value := range cfg.Settings {
-		settings[key] = auto.ConfigValue{Value: value}
+	settings, err := configJSON(cfg.Settings)
+	if err != nil {
+		return nil, err
 	}
-	if err := stack.SetAllConfig(ctx, settings); err != nil {
+	if err := stack.SetAllConfigJson(ctx, settings, nil); err != nil {
 		return nil, fmt.Errorf("writing the settings of stack %q: %w", StackName, err)
 	}
 	return &Engine{stack: stack, out: cfg.Out}, nil
 }
 
 // ShellEnvironment is what the Pulumi CLI needs to work on the stack in dir.
+// The engine of a rehearsal gets it too, so that one which is started in a
+// shell that works on another rehearsal does not mix the two.
 func ShellEnvironment(dir string) map[string]string {
 	return map[string]string{
 		"PULUMI_BACKEND_URL":       BackendURL(dir),
 		"PULUMI_CONFIG_PASSPHRASE": Passphrase,
+		"PULUMI_HOME":              pulumiHome(dir),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
-		// A plugin that is not on PATH must be an error, never a download.
+		// A plugin that is not on PATH must be an error, never a download, and
+		// one that is there must win over an installed one, which talks to AWS.
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-		"PULUMI_STACK":              StackName,
-		"RAYTRAIN_REHEARSAL_CONFIG": filepath.Join(ProjectDir(dir), "Pulumi."+StackName+".yaml"),
+		"PULUMI_IGNORE_AMBIENT_PLUGINS":               "false",
+		"PULUMI_STACK":                                StackName,
+		// The Pulumi CLI takes it for --config-file from 3.208 on.
+		"PULUMI_OPTION_CONFIG_FILE": settingsFile(dir),
+		"RAYTRAIN_REHEARSAL_CONFIG": settingsFile(dir),
 	}
 }
 
