@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -122,40 +119,4 @@ func newLoseClusterCommand(flags *rehearseFlags) *cobra.Command {
 			return client.LoseCluster(command.Context(), args[0])
 		},
 	}
-}
-
-func newEnvCommand(flags *rehearseFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "env --dir DIR",
-		Short: "Print shell exports with which pulumi and kubectl work on a kept rehearsal",
-		Long: `Print shell exports with which the real pulumi and kubectl work on a kept
-rehearsal. In the checkout:
-
-  eval "$(raytrain rehearse env --dir DIR)"
-  pulumi preview --stack rehearsal --config-file "$RAYTRAIN_REHEARSAL_CONFIG"
-  kubectl get pods -A`,
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			if _, err := flags.running(command); err != nil {
-				return err
-			}
-			root, err := flags.checkout()
-			if err != nil {
-				return err
-			}
-			variables, err := rehearsal.ShellEnvironment(flags.dir, root)
-			if err != nil {
-				return err
-			}
-			for _, name := range slices.Sorted(maps.Keys(variables)) {
-				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name, shellQuote(variables[name]))
-			}
-			return nil
-		},
-	}
-}
-
-// shellQuote makes text one word of a POSIX shell.
-func shellQuote(text string) string {
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

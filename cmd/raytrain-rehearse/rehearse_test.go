@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -11,15 +10,6 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
 )
-
-func TestShellQuoteMakesOneWord(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"plain", "two words", `it's "quoted" $HOME`, ""} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellQuote(text)).Output()
-		require.NoError(t, err)
-		assert.Equal(t, text, string(out))
-	}
-}
 
 func TestMismatchesCompareWithTheTable(t *testing.T) {
 	t.Parallel()
