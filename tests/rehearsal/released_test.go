@@ -1,0 +1,58 @@
+package rehearsal
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+)
+
+// TestReleasedCLI runs the program as on AWS: main.go, compiled by the Go host of
+// a released Pulumi CLI, in a shell that `rehearse env` has pointed at a kept
+// rehearsal. No package registry has the Go host, so set-up cannot bring it.
+func TestReleasedCLI(t *testing.T) {
+	if _, err := exec.LookPath("pulumi-language-go"); err != nil {
+		t.Skip("no released Pulumi CLI with its Go host on the PATH")
+	}
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "kept")
+	exit, out := raytrain(t, "rehearse", "preview", "--dir", dir)
+	require.Equal(t, 0, exit, out)
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop", "--dir", dir).CombinedOutput()
+		assert.NoError(t, err, string(out))
+	})
+	shell := func(command string) string {
+		t.Helper()
+		script := `exports=$(bin/raytrain rehearse env --dir "$1") && eval "$exports" && ` + command
+		shell := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir)
+		shell.Dir = root
+		out, err := shell.CombinedOutput()
+		t.Logf("%s\n%s", command, out)
+		require.NoError(t, err)
+		return string(out)
+	}
+
+	assert.Contains(t, shell("pulumi preview"), "hourly price while the stack runs")
+	shell("pulumi up --yes")
+	assert.Contains(t, shell("pulumi stack output verdict"), "efa")
+	assert.Contains(t, shell(`pulumi stack output kubeconfig --show-secrets > "$KUBECONFIG" && kubectl get pods --all-namespaces`), "train-head")
+	shell("pulumi preview --expect-no-changes")
+
+	// It is one stack, whoever runs the program.
+	exit, out = raytrain(t, "rehearse", "up", "--dir", dir)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "up: no changes")
+
+	shell("pulumi destroy --yes")
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "rehearsed account: empty")
+	assert.NoFileExists(t, filepath.Join(root, "Pulumi.rehearsal.yaml"), "a rehearsal's settings stay in its folder")
+}
