@@ -37,6 +37,7 @@ func mainForms() []form {
 		{lead: "Channel ", parse: parseChannel, like: "Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Libfabric/0/GDRDMA/Shared"},
 		{lead: "Ring ", parse: parseChannel, like: "Ring 00 : 7 -> 8 [send] via NET/Socket/0"},
 		{lead: "CollNet ", parse: parseCollNet, like: "CollNet 00/0 : 3 [send] via COLLNET/SHARP/0"},
+		{lead: "Coll ", parse: parseCollNet, like: "Coll 00 : 3 [send] via COLLNET/SHARP/0/GDRDMA"},
 		{lead: "Connected ", parse: parseConnected, like: "Connected all rings, use ring PXN 0 GDR 1"},
 		{lead: "NCCL version ", parse: parseVersion, like: "NCCL version 2.29.7+cuda13.0"},
 		{lead: "Bootstrap : Using", parse: parseBoot, like: "Bootstrap : Using eth0:10.0.1.5<0>"},
@@ -85,11 +86,13 @@ func noteForms() []form {
 
 		// Sockets and bootstrap.
 		{lead: "socketFinalizeAccept: ", code: MagicFlood, has: "valid magic", like: "socketFinalizeAccept: didn't receive a valid magic from 192.0.2.2<34568>"},
+		{lead: "socketFinalizeAccept: wrong magic", code: MagicFlood, like: "socketFinalizeAccept: wrong magic 20000 != 9e0a2f7c11d3"},
 		{lead: "Bootstrap : no socket interface found", code: SocketInterfaceWrong, like: "Bootstrap : no socket interface found"},
 		{lead: "Bootstrap: no socket interface found", code: SocketInterfaceWrong, like: "Bootstrap: no socket interface found"},
 		{lead: "No socket interface found", code: SocketInterfaceWrong, like: "No socket interface found"},
 		{lead: "NET/Socket : no interface found", code: SocketInterfaceWrong, like: "NET/Socket : no interface found"},
 		{lead: "No interface found", code: SocketInterfaceWrong, like: "No interface found in the same subnet as remote address 10.0.1.5<4000>"},
+		{lead: "Net : No interface found", code: SocketInterfaceWrong, like: "Net : No interface found in the same subnet as remote address 10.0.1.5<4000>"},
 		{lead: "socketStartConnect: ", code: PeerUnreachable, like: "socketStartConnect: Connect to 10.0.1.5<40001> failed : Connection timed out"},
 		{lead: "socketPollConnect", code: PeerUnreachable, like: "socketPollConnect: Connect to 10.0.1.5<40001> returned 113(No route to host)"},
 		{lead: "Connect to ", has: "failed", code: PeerUnreachable, like: "Connect to 10.0.1.5<40001> failed : Connection refused"},
@@ -129,8 +132,11 @@ func parseProvider(msg []byte, e *event) bool {
 	return len(name) > 0 && len(name) <= maxNetName
 }
 
+// parseConnected reads what ends a set-up of network channels. `Connected to
+// proxy` comes before it, and `Connected collnet + chain` and `Connected Collnet
+// Chains` stand for a network of their own: none of them proves EFA.
 func parseConnected(msg []byte, e *event) bool {
-	for _, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree", "inter-node CollNet"} {
+	for _, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree"} {
 		if hasPrefix(msg[len("Connected "):], s) {
 			e.kind = evConnected
 			return true

@@ -16,41 +16,27 @@ func parseChannel(msg []byte, e *event) bool {
 	if !c.lit("Channel ") && !c.lit("Ring ") {
 		return false
 	}
-	if _, ok := c.number(); !ok {
-		return torn(&c, e)
-	}
 	ch := &e.ch
-	ch.oldForm, ch.conn = true, 0
-	if c.lit("/") {
-		n, ok := c.number()
-		if !ok {
-			return torn(&c, e)
-		}
-		ch.oldForm, ch.conn = false, n
-	}
-	if ok := colon(&c); !ok {
+	if !channelNumber(&c, ch) || !colon(&c) || !rankAndDevice(&c, &ch.from) {
 		return torn(&c, e)
 	}
-	var ok bool
-	if ch.from, ok = c.number(); !ok {
-		return torn(&c, e)
-	}
-	if !c.bracket() {
-		return torn(&c, e)
-	}
+	closed := c.i > 0 && c.b[c.i-1] == ']'
 	c.blanks()
 	if !c.lit("->") {
 		// A ring order, unless the line ends where an arrow was due.
-		if ch.conn == 0 && !ch.oldForm || c.i > 0 && c.b[c.i-1] == ']' || c.peek() == '-' {
+		if ch.conn == 0 && !ch.oldForm || closed || c.peek() == '-' {
 			return torn(&c, e)
 		}
 		return false
 	}
 	c.blanks()
-	if ch.to, ok = c.number(); !ok || !c.bracket() {
+	if !rankAndDevice(&c, &ch.to) {
 		return torn(&c, e)
 	}
 	c.blanks()
+	if ch.oldForm && c.lit("-> ") {
+		return false // `Ring 00 : 7 -> 0 -> 1` of the GRAPH subsystem is a ring order
+	}
 	ch.dir = side(&c)
 	c.blanks()
 	if !c.lit("via ") {
@@ -59,11 +45,31 @@ func parseChannel(msg []byte, e *event) bool {
 	return via(&c, e)
 }
 
-// parseCollNet reads `CollNet 00/0 : 3 [send] via COLLNET/SHARP/0`: one end of
-// a reduction in the network, which has no peer rank.
+// channelNumber reads `00/0`, or `00` of releases before 2.12.
+func channelNumber(c *cursor, ch *channelLine) (ok bool) {
+	if _, ok = c.number(); !ok {
+		return false
+	}
+	ch.oldForm, ch.conn = true, 0
+	if c.lit("/") {
+		ch.oldForm = false
+		ch.conn, ok = c.number()
+	}
+	return ok
+}
+
+// rankAndDevice reads `8[0]` or `8`.
+func rankAndDevice(c *cursor, rank *int32) (ok bool) {
+	*rank, ok = c.number()
+	return ok && c.bracket()
+}
+
+// parseCollNet reads `CollNet 00/0 : 3 [send] via COLLNET/SHARP/0`, which is led
+// by `Coll` before 2.9: one end of a reduction in the network, which has no peer
+// rank.
 func parseCollNet(msg []byte, e *event) bool {
 	c := cursor{b: msg}
-	if !c.lit("CollNet ") {
+	if !c.lit("CollNet ") && !c.lit("Coll ") {
 		return false
 	}
 	if _, ok := c.number(); !ok {

@@ -155,6 +155,16 @@ func TestConditions(t *testing.T) {
 			name: "a point-to-point channel of a completed job", edit: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
 			opts: transport.Options{Completed: true}, want: transport.EFA,
 		},
+		{name: "a ring order of the GRAPH subsystem", edit: appended("Ring 00 : 0 -> 1 -> 0"), want: transport.EFA},
+		{
+			name: "a reduction in another network", edit: appended("CollNet 00/0 : 1 [send] via COLLNET/SHARP/0", "Connected all trees"),
+			want: transport.Mixed, finding: "other-network",
+		},
+		{
+			name: "a reduction in another network before 2.9", edit: appended("Coll 00 : 1 [send] via COLLNET/SHARP/0", "Connected all trees"),
+			want: transport.Mixed, finding: "other-network",
+		},
+		{name: "a proxy that is connected", edit: replace("Connected all rings, use ring PXN 0 GDR 0", "Connected to proxy tpRank 1 -> connection 0x7f"), want: transport.Inconclusive, finding: "never-connected"},
 		{name: "a torn channel line", edit: appended("Channel 00/0 : 1[0] -> 0[0] [se"), want: transport.Inconclusive, finding: "torn-lines"},
 		{name: "a transport that nobody knows", edit: appended("Channel 00/0 : 1[0] -> 0[0] via WARP/3", "Connected all rings"), want: transport.Inconclusive, finding: "unknown-transport"},
 		{name: "an unknown provider beside sockets", first: replace("Libfabric", "Socket"), edit: without("Selected provider"), want: transport.Inconclusive},
