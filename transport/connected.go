@@ -82,24 +82,17 @@ func (p *process) connections(silent bool) int {
 }
 
 // dangling finds a thread whose last collective network channel no Connected
-// line follows. Channels and Connected are printed by one thread in real logs;
-// where a Connected comes from a thread that opened no channel at all, it may
-// stand for any other.
+// line follows. NCCL prints channels and Connected from one thread, so another's
+// Connected stands for nothing: a split communicator that shares its parent's
+// connections prints one without any channel, even while the parent hangs.
 func (p *process) dangling(silent bool) *thread {
-	proof := func(th *thread) int {
+	for i := range p.threads {
+		th := &p.threads[i]
+		proof := th.lastConn
 		if silent {
-			return max(th.lastConn, th.lastComplete)
+			proof = max(proof, th.lastComplete)
 		}
-		return th.lastConn
-	}
-	spare := 0
-	for i := range p.threads {
-		if th := &p.threads[i]; !th.channels {
-			spare = max(spare, proof(th))
-		}
-	}
-	for i := range p.threads {
-		if th := &p.threads[i]; th.lastNet > max(proof(th), spare) {
+		if th.lastNet > proof {
 			return th
 		}
 	}

@@ -84,7 +84,6 @@ type process struct {
 	started   bool // printed an Init START
 	plugin    bool // printed anything of a network plugin
 	connected int
-	lastConn  int
 	torn      int
 	version   string
 	pluginVer string
@@ -98,7 +97,6 @@ type thread struct {
 	lastConn int
 	// lastComplete is the line of its last `Init COMPLETE`.
 	lastComplete int
-	channels     bool
 	open         *member // init started and not complete
 	lastChan     *member
 	// lastChanLine is where lastChan's latest channel stands: folded lines
@@ -117,7 +115,6 @@ type member struct {
 	parent   *member
 	count    int32 // splitCount, or -1
 	color    int32
-	ordinal  int // which child of its parent, size and color
 	depth    int // splits above it
 	rank     int32
 	size     int32 // 0 for loose channels

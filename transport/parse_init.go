@@ -6,7 +6,8 @@ import "bytes"
 //
 //	comm 0x2b8e76d0 rank 0 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0
 //	ncclCommInitRankConfig comm 0x.. rank 0 nranks 2 .. commId 0xd88d - Init START
-//	[Rank 0] ncclCommSplit comm 0x.. rank 0 nranks 2 .. parent 0x.. splitCount 1 color 0 key 0- Init START
+//	[Rank 0] ncclCommGrow comm 0x.. rank 0 nranks 3 .. commId 0xd88d - Init START
+//	ncclCommSplit comm 0x.. rank 0 nranks 2 .. parent 0x.. childCount 1 color 0 key 0- Init START
 //	comm 0x.. rank 0 nranks 2 cudaDev 0 busId 60 - Destroy COMPLETE
 //
 // Fields are found by their names, so that versions may add, drop or reorder
@@ -63,7 +64,7 @@ func (in *initLine) read(key []byte, c *cursor) {
 	case "parent":
 		in.parent = fieldHex(c)
 		in.isSub = true
-	case "splitCount":
+	case "splitCount", "childCount": // up to 2.28, from 2.29
 		in.count = field(c)
 	case "color":
 		in.color = field(c)

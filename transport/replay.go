@@ -255,7 +255,7 @@ func (p *process) newMember(e *event, line int) *member {
 		m.parent = nil
 	}
 	if m.parent != nil {
-		m.ordinal, m.depth = p.ordinal(m), m.parent.depth+1
+		m.depth = m.parent.depth + 1
 	}
 	p.members = append(p.members, m)
 	return m
@@ -263,19 +263,6 @@ func (p *process) newMember(e *event, line int) *member {
 
 // maxDepth bounds splits of splits, so that keys stay short on random bytes.
 const maxDepth = 16
-
-// ordinal counts the children that the member's parent has of its size and
-// color, this one included. NCCL 2.23 prints nothing else that tells splits
-// apart, and a rank outside one (NCCL_SPLIT_NOCOLOR) prints no line with its
-// parent, so that the number among all children differs from rank to rank.
-func (p *process) ordinal(m *member) int {
-	for i := len(p.members) - 1; i >= 0; i-- {
-		if q := p.members[i]; q.parent == m.parent && q.color == m.color && q.size == m.size {
-			return q.ordinal + 1
-		}
-	}
-	return 1
-}
 
 func (p *process) parentOf(in *initLine) *member {
 	for i := len(p.members) - 1; i >= 0; i-- {
@@ -313,7 +300,6 @@ func (p *process) absorb(m *member) {
 func (p *process) open(e *event, th *thread, line, last int) {
 	ch := &e.ch
 	m := p.owner(ch, th)
-	th.channels = true
 	if last >= th.lastChanLine {
 		th.lastChan, th.lastChanLine = m, last
 	}
@@ -424,7 +410,7 @@ func (p *process) looseMember(rank int32) *member {
 // connect files a `Connected` line, which names no communicator: it belongs to
 // the one whose channels this thread, or else this process, set up last.
 func (p *process) connect(e *event, th *thread, line int) {
-	th.lastConn, p.lastConn = line, line
+	th.lastConn = line
 	p.connected++
 	m := th.lastChan
 	if m == nil {

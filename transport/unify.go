@@ -3,6 +3,7 @@ package transport
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,7 +72,7 @@ func unify(files []*logFile) *evidence {
 	ev.attach()
 	claimOf := map[*member]*claim{}
 	for _, d := range order {
-		for _, c := range d.instances() {
+		for _, c := range d.bySize() {
 			ev.comms = append(ev.comms, c)
 			for _, cl := range c.claims {
 				for _, m := range cl.members {
@@ -91,8 +92,11 @@ func unify(files []*logFile) *evidence {
 
 // key names a communicator in the same way in all its processes. Pointers are
 // per process, so it is the commId; for a split one without, its parent's key,
-// the split's number and the colour; for NCCL before 2.18, which prints
-// neither, the size alone: such claims are counted, see instances.
+// the split's number and the color; for NCCL 2.23, which prints no number, the
+// color and size, and for NCCL before 2.16, which prints nothing, the size
+// alone: such claims are counted, see instances. To number the splits here would
+// not do: a rank outside of one (NCCL_SPLIT_NOCOLOR) prints no line about it that
+// names the parent.
 func (m *member) key() string {
 	switch {
 	case m.hasID:
@@ -102,7 +106,7 @@ func (m *member) key() string {
 	case m.isSub && m.count >= 0:
 		return fmt.Sprintf("%s/%d/%d", m.parent.key(), m.count, m.color)
 	case m.isSub:
-		return fmt.Sprintf("%s/#%d/%d", m.parent.key(), m.ordinal, m.color)
+		return fmt.Sprintf("%s/#/%d of size %d", m.parent.key(), m.color, m.size)
 	default:
 		return fmt.Sprintf("size %d", m.size)
 	}
@@ -112,11 +116,11 @@ func (m *member) key() string {
 type draft struct {
 	key    string
 	byRank map[int32][]*claim
-	pseudo bool
+	pseudo bool // several communicators may bear the key
 }
 
 func (d *draft) add(m *member) {
-	d.pseudo = !m.hasID && !m.isSub
+	d.pseudo = m.isSub && m.count < 0 || !m.hasID && !m.isSub
 	for _, c := range d.byRank[m.rank] {
 		if c.host == m.proc.host && c.pid == m.proc.pid && c.ptr == m.ptr && c.last() != m.proc {
 			c.members = append(c.members, m)
@@ -182,20 +186,54 @@ func (c *claim) uses(name string) bool {
 	return slices.ContainsFunc(c.nets, func(u usage) bool { return u.name == name })
 }
 
-// instances makes communicators of the claims. A rank that several processes
-// claim stands for as many communicators, of which each needs all its ranks:
-// two runs may share an id, and NCCL before 2.18 prints none.
+// bySize makes communicators of the claims. NCCL 2.18 to 2.22 derives the id of
+// a split communicator from its parent and color alone, so that later splits of
+// another size have the same. They are told apart where each size has all its
+// ranks; else the sizes contradict each other.
+func (d *draft) bySize() []*comm {
+	parts := map[int32]*draft{}
+	for r, claims := range d.byRank {
+		for _, cl := range claims {
+			size := cl.members[0].size
+			p := parts[size]
+			if p == nil {
+				p = &draft{key: fmt.Sprintf("%s of size %d", d.key, size), byRank: map[int32][]*claim{}, pseudo: d.pseudo}
+				parts[size] = p
+			}
+			p.byRank[r] = append(p.byRank[r], cl)
+		}
+	}
+	if len(parts) == 1 {
+		return d.instances()
+	}
+	var out []*comm
+	for _, size := range slices.Sorted(maps.Keys(parts)) {
+		if len(parts[size].byRank) != int(size) {
+			return d.instances()
+		}
+		out = append(out, parts[size].instances()...)
+	}
+	return out
+}
+
+// instances makes communicators of claims of one size. A rank that is claimed
+// several times stands for as many communicators, of which each needs all its
+// ranks: two runs may share an id, splits of one color do in NCCL 2.18 to 2.22,
+// and 2.23 and releases before 2.16 print none.
 func (d *draft) instances() []*comm {
 	ranks := make([]int32, 0, len(d.byRank))
-	n := 1
+	n, stale := 1, false
 	for r, claims := range d.byRank {
 		ranks = append(ranks, r)
 		n = max(n, len(claims))
+		for _, cl := range claims[1:] {
+			stale = stale || cl.members[0].proc != claims[0].members[0].proc
+		}
 	}
 	slices.Sort(ranks)
 	out := make([]*comm, n)
 	for k := range out {
-		c := &comm{key: d.key, nodes: -1, stale: n > 1 && !d.pseudo}
+		c := &comm{key: d.key, nodes: -1, stale: stale && !d.pseudo}
 		if n > 1 {
 			c.key = fmt.Sprintf("%s (%d of %d)", d.key, k+1, n)
 		}
@@ -397,8 +435,23 @@ func (c *comm) hosts() int {
 }
 
 // spans reports whether the communicator joins nodes: NCCL says so, or, where
-// its version prints no nNodes, a network channel stands for two nodes.
-func (c *comm) spans() bool { return c.nodes > 1 || c.nodes < 1 && c.crosses() }
+// its version prints no nNodes, a network channel stands for two nodes. NCCL
+// counts a whole NVLink domain as one node, whose hosts NVLink then joins.
+func (c *comm) spans() bool { return c.nodes > 1 || c.nodes < 1 && c.crosses() || c.bridges() }
+
+// bridges reports whether multi-node NVLink joins ranks of two hosts.
+func (c *comm) bridges() bool {
+	for _, cl := range c.claims {
+		for _, m := range cl.members {
+			for i := range m.tallies {
+				if t := &m.tallies[i]; t.medium == mediumMNNVL && c.mnnvl(cl, t) != classLocal {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
 
 // crosses reports whether any rank opened a channel that can leave its node.
 func (c *comm) crosses() bool {
