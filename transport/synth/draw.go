@@ -19,7 +19,7 @@ func Draw(seed uint64, small bool, pick func(n int) int) Run {
 		Nodes:     2 + pick(3),
 		GPUs:      1 + pick(4),
 		Pin:       oneOf([]string{"", "Libfabric", "AWS Libfabric", "OFI"}, pick),
-		Groups:    oneOf([]Groups{World, World, World, Split, Second, UnusedSecond, NestedSplit, UnusedWorld, UnusedAll}, pick),
+		Groups:    oneOf([]Groups{World, World, World, Split, Subsets, Second, UnusedSecond, NestedSplit, UnusedWorld, UnusedAll}, pick),
 		Layout:    oneOf([]Layout{PerProcess, PerProcess, Merged, Merged, RaySession}, pick),
 		Hosts:     oneOf([]Hosts{Distinct, Distinct, SameName, SameNameAndPID, Pods}, pick),
 		Text:      oneOf([]Text{Clean, Clean, Clean, CRLF, Progress, Joined, TornNoise, Quotes, JoinedTight, TornAny}, pick),

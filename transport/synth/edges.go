@@ -99,10 +99,10 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 	})
 }
 
-// otherThread moves the lines of a connection to another thread of the rank, as
-// some releases do.
+// otherThread moves the lines of a connection to another thread of the rank:
+// where connections are lazy, a group of communicators has a thread for each.
 func (w *world) otherThread(lines []line) []line {
-	if w.run.Seed%4 == 1 {
+	if w.lazy() && w.run.Seed%4 == 1 {
 		for i := range lines {
 			lines[i].tid += 1000
 		}

@@ -34,7 +34,7 @@ func (f forms) initLine(c *comm, m *rank, done bool) string {
 		state = "START"
 	}
 	var b strings.Builder
-	if !done && f.v.AtLeast(29, 2) {
+	if !done && c.parent == nil && f.v.AtLeast(29, 2) {
 		fmt.Fprintf(&b, "[Rank %d] ", c.rankOf(m))
 	}
 	b.WriteString(f.commName(c.parent != nil))
@@ -47,7 +47,10 @@ func (f forms) initLine(c *comm, m *rank, done bool) string {
 	}
 	if c.parent != nil && f.v.AtLeast(21, 5) {
 		fmt.Fprintf(&b, " parent 0x%x", c.parent.pointers[m.id])
-		if f.v.AtLeast(24, 3) {
+		switch {
+		case f.v.AtLeast(29, 2):
+			fmt.Fprintf(&b, " childCount %d", c.splitCount)
+		case f.v.AtLeast(24, 3):
 			fmt.Fprintf(&b, " splitCount %d", c.splitCount)
 		}
 		fmt.Fprintf(&b, " color %d key %d", c.color, m.id)
@@ -58,7 +61,7 @@ func (f forms) initLine(c *comm, m *rank, done bool) string {
 			return b.String() + "- Init " + state
 		}
 	}
-	if f.v.AtLeast(16, 5) {
+	if f.v.AtLeast(16, 2) {
 		fmt.Fprintf(&b, " commId 0x%x", c.id)
 	}
 	return b.String() + " - Init " + state
@@ -104,14 +107,19 @@ func (f forms) connected(what string) string {
 	return "Connected all " + what
 }
 
-// edge starts a channel line: `Channel 00/0 : 3[3] -> 4[0]`. Only releases from
-// 2.10 print the connection's index.
+// edge starts a channel line over the network: `Channel 00/0 : 3[3] -> 4[0]`.
+// Only releases from 2.12 print the connection's index.
 func (f forms) edge(channel, conn int, c *comm, from, to int) string {
+	return f.channel(channel, conn, f.v.AtLeast(12, 0), c, from, to)
+}
+
+// channel starts a channel line, with the connection's index or without.
+func (f forms) channel(channel, conn int, indexed bool, c *comm, from, to int) string {
 	word := fmt.Sprintf("Channel %02d/%d", channel, conn)
 	switch {
 	case !f.v.AtLeast(7, 0):
 		word = fmt.Sprintf("Ring %02d", channel)
-	case !f.v.AtLeast(10, 0):
+	case !indexed:
 		word = fmt.Sprintf("Channel %02d", channel)
 	}
 	if !f.v.AtLeast(5, 0) {
@@ -130,8 +138,14 @@ func (f forms) device(m *rank) string {
 // inside is a channel line of a connection inside a node.
 func (f forms) inside(channel int, c *comm, from, to int, shm bool) string {
 	if shm {
-		return fmt.Sprintf("Channel %02d : %d%s -> %d%s via SHM/direct/direct", channel,
-			from, f.device(c.members[from]), to, f.device(c.members[to]))
+		how := "direct shared memory"
+		switch {
+		case f.v.AtLeast(30, 7):
+			how = "SHM/direct"
+		case f.v.AtLeast(13, 0):
+			how = "SHM/direct/direct"
+		}
+		return f.channel(channel, 0, false, c, from, to) + " via " + how
 	}
 	how := "P2P/IPC"
 	switch {
@@ -140,7 +154,7 @@ func (f forms) inside(channel int, c *comm, from, to int, shm bool) string {
 	case f.v.AtLeast(18, 3):
 		how = "P2P/CUMEM"
 	}
-	return f.edge(channel, 0, c, from, to) + " via " + how
+	return f.channel(channel, 0, f.v.AtLeast(14, 0), c, from, to) + " via " + how
 }
 
 // pluginMissing is the line for a network plugin that cannot be loaded.

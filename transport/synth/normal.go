@@ -37,7 +37,7 @@ func (r *Run) normalText() {
 // normalGroups keeps the communicators that the release can make.
 func (r *Run) normalGroups() {
 	switch r.Groups {
-	case Split, NestedSplit, UnusedWorld:
+	case Split, Subsets, NestedSplit, UnusedWorld:
 		if !r.NCCL.AtLeast(18, 3) {
 			r.Groups = World
 		}

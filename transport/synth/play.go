@@ -50,9 +50,11 @@ func (w *world) emit(p *process, prints func(*rank) []line) {
 }
 
 // each makes the members of c print, but for those that are stuck.
-func (w *world) each(c *comm, prints func(*rank) []line) {
-	member := make(map[*rank]bool, len(c.members))
-	for _, m := range c.members {
+func (w *world) each(c *comm, prints func(*rank) []line) { w.eachOf(c.members, prints) }
+
+func (w *world) eachOf(ranks []*rank, prints func(*rank) []line) {
+	member := make(map[*rank]bool, len(ranks))
+	for _, m := range ranks {
 		member[m] = true
 	}
 	for _, p := range w.procs {
@@ -68,6 +70,9 @@ func (w *world) each(c *comm, prints func(*rank) []line) {
 // setUp makes a communicator: everything up to `Init COMPLETE`, and from before
 // 2.22 the connections too, which were not lazy then.
 func (w *world) setUp(c *comm) {
+	w.eachOf(c.outside, func(m *rank) []line {
+		return []line{w.log(m, subInit, noise, "Rank "+itoa(c.parent.rankOf(m))+" has color with NCCL_SPLIT_NOCOLOR, not creating a new communicator")}
+	})
 	w.each(c, func(m *rank) []line {
 		out := w.compact(
 			w.log(m, subInit, roleNetwork, w.forms.usingNetwork(w.network(c, m))),
@@ -89,10 +94,13 @@ func (w *world) setUp(c *comm) {
 	}
 }
 
-// use connects a communicator at its first collective.
+// use connects a communicator at its first collective, and then pairs of ranks.
 func (w *world) use(c *comm) {
 	if w.lazy() {
 		w.connect(c)
+	}
+	if w.run.PointToPoint && c.used && len(c.members) > 1 && w.run.Damage != InitIncomplete && w.connects(c) {
+		w.phase(c, "", w.pairEdges(c))
 	}
 }
 
@@ -135,9 +143,6 @@ func (w *world) connect(c *comm) {
 	}
 	if w.run.Trees && w.connects(c) && c.nodes() > 1 {
 		w.phase(c, "trees", w.treeEdges(c))
-	}
-	if w.run.PointToPoint && w.connects(c) {
-		w.phase(c, "", w.pairEdges(c))
 	}
 }
 

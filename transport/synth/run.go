@@ -54,6 +54,9 @@ const (
 	// Split adds ncclCommSplit children: one per local rank across the nodes,
 	// and one per node.
 	Split Groups = "split"
+	// Subsets adds the same children by a split each, in which the ranks outside
+	// take part without a color.
+	Subsets Groups = "subsets"
 	// NestedSplit adds children of children.
 	NestedSplit Groups = "nested-split"
 	// Second adds another communicator of all ranks, with its own commId, after

@@ -49,6 +49,7 @@ type comm struct {
 	pointers          map[int]uint64
 	at                map[*rank]int // rank in the communicator
 	spans             int           // nodes
+	outside           []*rank       // take part in the split and get no communicator
 }
 
 func newWorld(r Run, rng *rand.Rand) *world {
@@ -160,6 +161,8 @@ func (w *world) makeComms() {
 			w.split(all, 3, func(*rank) int { return 0 })
 		}
 		all.used = w.run.Groups != UnusedWorld
+	case Subsets:
+		w.subsets(all)
 	case Second:
 		second := w.newComm(w.ranks, nil)
 		second.pointers = all.pointers
@@ -190,6 +193,30 @@ func (w *world) split(parent *comm, count int, color func(*rank) int) []*comm {
 		made = append(made, c)
 	}
 	return made
+}
+
+// subsets splits off the ranks of each place in a node, and those of each node.
+func (w *world) subsets(all *comm) {
+	count := 0
+	one := func(in func(*rank) bool) {
+		var members, outside []*rank
+		for _, rk := range all.members {
+			if in(rk) {
+				members = append(members, rk)
+			} else {
+				outside = append(outside, rk)
+			}
+		}
+		count++
+		c := w.newComm(members, all)
+		c.splitCount, c.color, c.outside = count, 1000+count, outside
+	}
+	for local := range w.run.GPUs {
+		one(func(rk *rank) bool { return rk.local == local })
+	}
+	for node := range w.run.Nodes {
+		one(func(rk *rank) bool { return rk.node == node })
+	}
 }
 
 // rankOf is the rank of member m in the communicator.
