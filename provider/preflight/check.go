@@ -129,7 +129,7 @@ func checkPod(pod Pod, want Wanted) []jobs.Finding {
 	if pod.lacksEFA(want) {
 		found = append(found, finding("efa-not-requested",
 			fmt.Sprintf("pod %s asks for %d %s, wanted %d", pod.Name, pod.EFA, EFAResource, want.EFAPerNode),
-			"Kubernetes gives a container only the EFA devices that it asks for, so NCCL would find none",
+			"the worker does not request "+EFAResource+", and Kubernetes gives a container only the devices that it requests: NCCL would find no EFA",
 			fmt.Sprintf("kubectl -n %s get raycluster %s -o yaml, then add %s to the worker's requests and limits",
 				want.Namespace, want.RayCluster, EFAResource)))
 	}
@@ -154,9 +154,9 @@ func podCause(pod Pod) string {
 	case strings.Contains(pod.Trouble, EFAResource) || strings.Contains(pod.Trouble, GPUResource):
 		return "no node has the devices that the pod asks for"
 	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
-		return fmt.Sprintf("no node that may take the pod has its %s CPU free beside the pods that it runs already", pod.CPU)
+		return fmt.Sprintf("the %s asks for %s CPU, which no node that may take it has free beside the pods that it runs already", pod.role(), pod.CPU)
 	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
-		return "no node that may take the pod has its memory free beside the pods that it runs already"
+		return "the " + pod.role() + " asks for more memory than any node that may take it has free beside the pods that it runs already"
 	case pod.Node == "":
 		return "no node takes the pod: resources, labels or taints do not match"
 	case strings.Contains(pod.Trouble, "Image"):
@@ -166,6 +166,13 @@ func podCause(pod Pod) string {
 	default:
 		return "its container has not passed its probes"
 	}
+}
+
+func (p Pod) role() string {
+	if p.Head {
+		return "Ray head"
+	}
+	return "Ray worker"
 }
 
 // podNext is the command for a pod that is not ready; describe looks at it.

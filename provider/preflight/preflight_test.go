@@ -107,7 +107,7 @@ func TestCheck(t *testing.T) {
 			func(f *preflight.Facts) {
 				f.Pods[0] = preflight.Pod{Name: "head", Head: true, CPU: "4", Trouble: "Unschedulable: 0/3 nodes are available: 1 Insufficient cpu"}
 			},
-			[]string{"ray-pod-not-ready"}, "its 4 CPU free",
+			[]string{"ray-pod-not-ready"}, "the Ray head asks for 4 CPU",
 		},
 		{
 			"the workers do not ask for EFA",
