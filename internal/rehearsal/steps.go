@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
@@ -26,10 +27,16 @@ func (r *Rehearsal) Preview(ctx context.Context) (*engine.Update, error) {
 	return r.ended(r.engine.Preview(ctx))
 }
 
+// stateTimeout bounds reading the state after an update; it takes a second.
+const stateTimeout = 30 * time.Second
+
 // Up brings the stack up and shows the verdict.
 func (r *Rehearsal) Up(ctx context.Context) (*engine.Update, error) {
 	r.heading("up")
 	update, err := r.ended(r.engine.Up(ctx))
+	// An interrupted update has left a state, and whoever interrupted it wants to see it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+	defer cancel()
 	if stateErr := r.showVerdict(ctx); stateErr != nil {
 		return update, errors.Join(err, stateErr)
 	}

@@ -105,6 +105,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := releaseStaleLock(ctx, stack, cfg.Dir); err != nil {
 		return nil, err
 	}
+	if err := forgetSettings(ctx, stack); err != nil {
+		return nil, err
+	}
 	settings, err := configJSON(cfg.Settings)
 	if err != nil {
 		return nil, err
@@ -113,6 +116,20 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, fmt.Errorf("writing the settings of stack %q: %w", StackName, err)
 	}
 	return &Engine{stack: stack, out: cfg.Out}, nil
+}
+
+// forgetSettings empties the stack's settings: one that an earlier step was given
+// and this one is not must have its default again.
+func forgetSettings(ctx context.Context, stack auto.Stack) error {
+	stored, err := stack.Workspace().StackSettings(ctx, stack.Name())
+	if err != nil { // a new stack has none yet
+		return nil //nolint:nilerr // see above
+	}
+	stored.Config = nil
+	if err := stack.Workspace().SaveStackSettings(ctx, stack.Name(), stored); err != nil {
+		return fmt.Errorf("emptying the settings of stack %q: %w", StackName, err)
+	}
+	return nil
 }
 
 // ShellEnvironment is what the Pulumi CLI needs to work on the stack in dir.
