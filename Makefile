@@ -74,6 +74,10 @@ fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
 mutation-verdict: go ## break the judge in every known way, one at a time, and expect its tests to notice
 	go test ./transport/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
 
+.PHONY: breaks
+breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it
+	go test ./tests/breaks -count 1 -v -timeout 2h -breaks.all
+
 .PHONY: bench-verdict
 bench-verdict: go ## speed of the judge against grep's on the same logs
 	go run ./transport/bench

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,8 +95,9 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 	assert.Contains(t, got.Findings[0].Text, "request-service-quota-increase")
 }
 
-// TestKeptRehearsal is the life of a stack: green, unchanged, changed, and
-// destroyed after its cluster is gone.
+// TestKeptRehearsal is the life of a stack: green, unchanged, changed and
+// interrupted, without its job and killed, and destroyed after its cluster is
+// gone.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	t.Cleanup(func() {
@@ -115,32 +117,80 @@ func TestKeptRehearsal(t *testing.T) {
 	assert.Contains(t, out, "up: no changes")
 	require.Equal(t, []string{"a1"}, attempts(t, dir), "an unchanged green stack runs no job")
 
-	exit, out = raytrain(t, "rehearse", "up", "--dir", dir, "--set", "job.steps=5")
-	require.Equal(t, 0, exit)
-	assert.Contains(t, out, "verdict (rehearsed): efa")
-	require.Len(t, attempts(t, dir), 2, "a changed proof runs exactly one new job")
+	const changed = "job.steps=5"
+	k := &kept{dir: dir}
+	interruptedUpIsAdopted(t, k, changed)
+	disabledJobIsRunAnew(t, k, changed)
 
-	exit, out = raytrain(t, "rehearse", "env", "--dir", dir)
-	require.Equal(t, 0, exit)
-	pods, err := exec.CommandContext(t.Context(), "sh", "-c", out+"\nkubectl get pods --all-namespaces && pulumi stack ls").CombinedOutput()
-	require.NoError(t, err, string(pods))
-	assert.Contains(t, string(pods), "train-head")
-	assert.Contains(t, string(pods), "rehearsal")
+	pods, err := k.shell(t, "kubectl get pods --all-namespaces && pulumi stack ls")
+	require.NoError(t, err, pods)
+	assert.Contains(t, pods, "train-head")
+	assert.Contains(t, pods, "rehearsal")
 
 	// With the cluster deleted by hand, destroy must not guess: it names one
 	// command, and after that command it empties the account.
 	exit, _ = raytrain(t, "rehearse", "lose-cluster", "--dir", dir, "ray-train-efa")
 	require.Equal(t, 0, exit)
-	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", changed)
 	require.Equal(t, 3, exit)
 	assert.Contains(t, out, "PULUMI_K8S_DELETE_UNREACHABLE")
 	t.Setenv("PULUMI_K8S_DELETE_UNREACHABLE", "true")
-	exit, _ = raytrain(t, "rehearse", "refresh", "--dir", dir, "--set", "job.steps=5")
+	exit, _ = raytrain(t, "rehearse", "refresh", "--dir", dir, "--set", changed)
 	require.Equal(t, 0, exit)
-	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", "job.steps=5")
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", changed)
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "rehearsed account: empty")
 }
+
+// interruptedUpIsAdopted changes the proof and interrupts the update in mid-job,
+// as Ctrl-C does: it must end within seconds, and the next one must take over the
+// same attempt.
+func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
+	t.Helper()
+	before := k.newest(t)
+	up := start(t, "rehearse", "up", "--dir", k.dir, "--set", changed)
+	cut := k.inMidJob(t, up, before.Number+1)
+	require.NoError(t, up.command.Process.Signal(os.Interrupt))
+	exit, out := up.wait(t, patience)
+	assert.Equal(t, 2, exit)
+	assert.Contains(t, out, "interrupted before there was a verdict")
+	assert.Equal(t, cut, k.newest(t), "whoever comes next must find the attempt unsettled")
+
+	exit, out = raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "verdict (rehearsed): efa")
+	cut.Settled = true
+	assert.Equal(t, cut, k.newest(t), "the job that ran on is the one that is judged")
+	assert.Len(t, attempts(t, k.dir), 2, "a changed proof runs exactly one new job")
+}
+
+// disabledJobIsRunAnew switches the job off and on again: yesterday's success is
+// no proof, so a new attempt runs. Its update is killed, engine and provider at
+// once, and the next one takes over.
+func disabledJobIsRunAnew(t *testing.T, k *kept, changed string) {
+	t.Helper()
+	before := k.newest(t)
+	exit, out := raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed, "--set", "job.enabled=false")
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "verdict (rehearsed): none")
+
+	up := start(t, "rehearse", "up", "--dir", k.dir, "--set", changed)
+	cut := k.inMidJob(t, up, before.Number+1)
+	killEngine(t, up)
+	exit, _ = up.wait(t, patience)
+	assert.NotEqual(t, 0, exit)
+
+	exit, out = raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed)
+	require.Equal(t, 0, exit)
+	assert.Contains(t, out, "verdict (rehearsed): efa")
+	cut.Settled = true
+	assert.Equal(t, cut, k.newest(t), "the job that ran on is the one that is judged")
+	assert.Len(t, attempts(t, k.dir), 3)
+}
+
+// patience is how long a command may take to end that was told to. It is seconds;
+// the rest is for machines that do other things too.
+const patience = time.Minute
 
 // attempts lists the evidence folders' attempt suffixes.
 func attempts(t *testing.T, dir string) []string {
