@@ -47,9 +47,12 @@ type Expectations struct {
 	EFAPerNode int `pulumi:"efaPerNode"`
 	// Provider is the libfabric provider that must carry the traffic: "efa".
 	Provider string `pulumi:"provider"`
-	// EFACounters makes unreadable or unmoved EFA hardware counters a failure.
-	// When false they are recorded where readable and decide nothing.
+	// EFACounters makes unreadable EFA hardware counters a failure. Where they
+	// are readable, too few bytes are one in any case.
 	EFACounters bool `pulumi:"efaCounters"`
+	// Probes makes a worker pod in which fi_info finds no EFA, or finds nothing
+	// out, a refusal before the job. When false it is a warning, or a note.
+	Probes bool `pulumi:"probes"`
 }
 
 // Finding is one thing that the preflight or the evidence shows.
@@ -87,6 +90,40 @@ type Rank struct {
 	Channels map[string]int `pulumi:"channels"`
 }
 
+// Node is one GPU node as it was when the job was submitted.
+type Node struct {
+	Name string `pulumi:"name"`
+	// GPUs and EFA are the allocatable nvidia.com/gpu and vpc.amazonaws.com/efa.
+	GPUs int `pulumi:"gpus"`
+	EFA  int `pulumi:"efa"`
+}
+
+// Pod is one pod of the RayCluster as it was when the job was submitted.
+type Pod struct {
+	Name string `pulumi:"name"`
+	Node string `pulumi:"node"`
+	Head bool   `pulumi:"head"`
+	// ImageDigest is what the Ray container really ran, "sha256:...".
+	ImageDigest string `pulumi:"imageDigest"`
+	// Current tells whether the pod was made from the RayCluster's present
+	// template; nil when the spec does not tell.
+	Current *bool `pulumi:"current,optional"`
+	// FIInfo is what `fi_info -p efa` found in a worker pod: "efa", "none" or
+	// "unknown".
+	FIInfo string `pulumi:"fiInfo"`
+	// DriverVersion is the NVIDIA driver's, CUDAVersion the newest CUDA that it
+	// serves, as nvidia-smi tells them in a worker pod; empty when unknown.
+	DriverVersion string `pulumi:"driverVersion"`
+	CUDAVersion   string `pulumi:"cudaVersion"`
+}
+
+// The answers of a probe.
+const (
+	Found   = "efa"
+	Missing = "none"
+	Unknown = "unknown"
+)
+
 // Counters is how far the EFA hardware counters of all worker pods moved
 // between just before the job and just after it.
 type Counters struct {
@@ -94,4 +131,7 @@ type Counters struct {
 	RxBytes float64 `pulumi:"rxBytes"`
 	// Devices is the number of RDMA devices that were read.
 	Devices int `pulumi:"devices"`
+	// LeastBytes is what the job must have moved each way; 0 when no bound is
+	// known for its model.
+	LeastBytes float64 `pulumi:"leastBytes"`
 }

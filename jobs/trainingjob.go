@@ -91,6 +91,10 @@ type TrainingJob struct {
 	StepsPerSecond pulumi.Float64PtrOutput `pulumi:"stepsPerSecond"`
 	// WorldSize is the number of ranks in evidence; nil when unknown.
 	WorldSize pulumi.IntPtrOutput `pulumi:"worldSize"`
+	// Nodes is what each GPU node had allocatable, Pods what each pod ran, when
+	// the job was submitted.
+	Nodes NodeArrayOutput `pulumi:"nodes"`
+	Pods  PodArrayOutput  `pulumi:"pods"`
 	// Rehearsed is true when the run was on the embedded cloud.
 	Rehearsed pulumi.BoolOutput `pulumi:"rehearsed"`
 }

@@ -14,7 +14,7 @@ func TestGateWantsWhatTheStackHas(t *testing.T) {
 		"job.model": "tiny", "job.device": "cpu", "job.deadlineSeconds": "90", "job.startupSeconds": "60",
 	}}).one(t, trainingJob, "gate")
 	assert.Equal(t, map[string]any{
-		"worldSize": 8.0, "nodes": 2.0, "gpusPerNode": 4.0, "efaPerNode": 1.0, "provider": "efa", "efaCounters": false,
+		"worldSize": 8.0, "nodes": 2.0, "gpusPerNode": 4.0, "efaPerNode": 1.0, "provider": "efa", "probes": false, "efaCounters": false,
 	}, gate.get(t, "expectations"))
 	training, ok := gate.get(t, "training").(map[string]any)
 	require.True(t, ok)

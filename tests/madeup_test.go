@@ -18,6 +18,8 @@ func madeUp(typ, name string) resource.PropertyMap {
 			"verdict": text("efa"), "stepsPerSecond": number(0.5173), "worldSize": number(8), "attempt": number(1),
 			"ranks":     resource.NewProperty([]resource.PropertyValue{}),
 			"findings":  resource.NewProperty([]resource.PropertyValue{}),
+			"nodes":     resource.NewProperty([]resource.PropertyValue{}),
+			"pods":      resource.NewProperty([]resource.PropertyValue{}),
 			"proofHash": text("h"), "submissionId": text("gate-1"), "reportPath": text("evidence/gate-1"),
 			"rehearsed": resource.NewProperty(true),
 		}

@@ -1,6 +1,9 @@
 package workloads
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,6 +65,14 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 	worker := workerResources(spec.Worker)
 	workers := int32(spec.Workers) //nolint:gosec // settings allow 512 at most
 	recreate := rayv1.RayClusterRecreate
+	headTemplate, err := marked(headPod(spec, head))
+	if err != nil {
+		return nil, err
+	}
+	workerTemplate, err := marked(workerPod(spec, worker))
+	if err != nil {
+		return nil, err
+	}
 	return &rayv1.RayCluster{
 		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.GroupVersion.String(), Kind: "RayCluster"},
 		ObjectMeta: metav1.ObjectMeta{Name: RayClusterName, Namespace: spec.Namespace},
@@ -77,7 +88,7 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 					"num-cpus": "0", "num-gpus": "0",
 					"object-store-memory": mebibytes(spec.HeadObjectStoreMiB),
 				},
-				Template: headPod(spec, head),
+				Template: headTemplate,
 			},
 			WorkerGroupSpecs: []rayv1.WorkerGroupSpec{{
 				GroupName: WorkerGroup,
@@ -87,10 +98,25 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 				RayStartParams: map[string]string{
 					"object-store-memory": mebibytes(spec.WorkerObjectStoreMiB),
 				},
-				Template: workerPod(spec, worker),
+				Template: workerTemplate,
 			}},
 		},
 	}, nil
+}
+
+// TemplateAnnotation marks a pod with the template that it was made from. KubeRay keeps old pods when its own version changes
+// together with a template; their mark is then another than the template's, which the gate compares.
+const TemplateAnnotation = "ray-train-efa/template"
+
+// marked is the template with its own hash on it.
+func marked(template corev1.PodTemplateSpec) (corev1.PodTemplateSpec, error) {
+	text, err := json.Marshal(template)
+	if err != nil {
+		return template, fmt.Errorf("hashing a pod template: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	template.Annotations = map[string]string{TemplateAnnotation: hex.EncodeToString(sum[:])[:16]}
+	return template, nil
 }
 
 func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.PodTemplateSpec {

@@ -185,6 +185,8 @@ func jobFields() []Field {
 			set: setEnvironment},
 		{Key: "job.requireEfaCounters", Type: Boolean, Default: "false", Allowed: "true or false", Example: "false",
 			set: boolean(func(s *Settings) *bool { return &s.Job.RequireEFACounters })},
+		{Key: "job.requireFiInfo", Type: Boolean, Default: "false", Allowed: "true or false", Example: "false",
+			set: boolean(func(s *Settings) *bool { return &s.Job.RequireFIInfo })},
 		{Key: "job.evidenceDir", Type: String, Default: "evidence", Allowed: "a folder, relative to the project or absolute",
 			Example: "evidence", set: nonEmpty(func(s *Settings) *string { return &s.Job.EvidenceDir })},
 	}

@@ -135,8 +135,10 @@ type Job struct {
 	Deadline time.Duration
 	// Environment overrides variables of the workers; an empty value takes one away.
 	Environment map[string]string
-	// RequireEFACounters makes EFA hardware counters that cannot be read, or did not move, a failure.
+	// RequireEFACounters makes EFA hardware counters that cannot be read a failure. Readable ones must reach a bound always.
 	RequireEFACounters bool
+	// RequireFIInfo refuses the job unless fi_info finds EFA in every worker pod.
+	RequireFIInfo bool
 	// EvidenceDir is the local folder for reports.
 	EvidenceDir string
 }

@@ -118,6 +118,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.deadlineSeconds":        {"9", "1h"},
 		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":1}`},
 		"job.requireEfaCounters":     {"maybe"},
+		"job.requireFiInfo":          {"1.5"},
 		"job.evidenceDir":            {"", " "},
 		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf"},
 		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"1"}`, "4.6"},

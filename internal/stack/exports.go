@@ -31,6 +31,8 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("verdict", made.job.Verdict)
 	ctx.Export("ranks", made.job.Ranks)
 	ctx.Export("findings", made.job.Findings)
+	ctx.Export("nodes", made.job.Nodes)
+	ctx.Export("pods", made.job.Pods)
 	ctx.Export("stepsPerSecond", made.job.StepsPerSecond)
 	ctx.Export("worldSize", made.job.WorldSize)
 	ctx.Export("submissionId", made.job.SubmissionID)

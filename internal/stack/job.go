@@ -51,7 +51,7 @@ func newJob(
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
-			Provider: wantedProvider, EFACounters: s.Job.RequireEFACounters,
+			Provider: wantedProvider, EFACounters: s.Job.RequireEFACounters, Probes: s.Job.RequireFIInfo,
 		},
 		ReadySeconds:    int(s.Job.Startup.Seconds()),
 		DeadlineSeconds: int(s.Job.Deadline.Seconds()),

@@ -12,11 +12,13 @@ import (
 )
 
 // Script prints "DEVICE COUNTER VALUE" for each readable counter. The EFA
-// driver exposes them below hw_counters of each port; send and receive count in
-// tx_bytes and rx_bytes, RDMA writes (which g6 lacks) in counters of their own.
+// driver exposes them below hw_counters of each port.
+//
+// Source: amzn-drivers, kernel/linux/efa, efa_verbs.c (hw_stats names); EC2 user
+// guide, "Monitor an Elastic Fabric Adapter".
 const Script = `cd /sys/class/infiniband 2>/dev/null || exit 0
 for port in */ports/*; do
-  for name in tx_bytes rx_bytes rdma_write_bytes rdma_write_recv_bytes; do
+  for name in tx_bytes rx_bytes rdma_write_bytes rdma_write_recv_bytes rdma_read_bytes rdma_read_resp_bytes; do
     file="$port/hw_counters/$name"
     if [ -r "$file" ]; then echo "$port $name $(cat "$file")"; fi
   done
@@ -74,25 +76,48 @@ func Moved(before, after map[string]Reading) *jobs.Counters {
 	}
 	var sum jobs.Counters
 	for pod, start := range before {
-		end, ok := after[pod]
-		if !ok || len(end) != len(start) {
+		deltas := difference(start, after[pod])
+		if deltas == nil {
 			return nil
 		}
-		for key, value := range start {
-			now, ok := end[key]
-			if !ok || now < value { // a counter that went back is not this one's
-				return nil
-			}
-			switch _, name, _ := strings.Cut(key, " "); name {
-			case "tx_bytes":
-				sum.Devices++
-				sum.TxBytes += now - value
-			case "rdma_write_bytes":
-				sum.TxBytes += now - value
-			default:
-				sum.RxBytes += now - value
-			}
+		for _, port := range deltas {
+			tx, rx := port.bytes()
+			sum.Devices++
+			sum.TxBytes += tx
+			sum.RxBytes += rx
 		}
 	}
 	return &sum
+}
+
+// movement is how far one port's counters went, by name.
+type movement map[string]float64
+
+// bytes is what a port sent and received. Whether tx_bytes and rx_bytes count
+// RDMA operations too is not documented, so the larger of both ways to count is
+// taken, never their sum: what is held against a lower bound must not be counted
+// twice.
+func (m movement) bytes() (tx, rx float64) {
+	return max(m["tx_bytes"], m["rdma_write_bytes"]+m["rdma_read_resp_bytes"]),
+		max(m["rx_bytes"], m["rdma_write_recv_bytes"]+m["rdma_read_bytes"])
+}
+
+// difference is each port's movement; nil when the readings do not fit together.
+func difference(start, end Reading) map[string]movement {
+	if len(end) != len(start) {
+		return nil
+	}
+	ports := map[string]movement{}
+	for key, value := range start {
+		now, ok := end[key]
+		if !ok || now < value { // a counter that went back is not this one's
+			return nil
+		}
+		port, name, _ := strings.Cut(key, " ")
+		if ports[port] == nil {
+			ports[port] = movement{}
+		}
+		ports[port][name] = now - value
+	}
+	return ports
 }

@@ -26,13 +26,14 @@ func TestReadAndMoved(t *testing.T) {
 	t.Parallel()
 	before := counters.Read(t.Context(), pods(map[string]string{
 		"a": "efa0/ports/1 tx_bytes 10\nefa0/ports/1 rx_bytes 20\n",
-		"b": "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\nefa0/ports/1 rdma_write_bytes 5\n",
+		"b": "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\nefa0/ports/1 rdma_write_bytes 5\nefa0/ports/1 rdma_read_bytes 0\n",
 	}), []string{"a", "b"})
 	after := counters.Read(t.Context(), pods(map[string]string{
 		"a": "efa0/ports/1 tx_bytes 110\nefa0/ports/1 rx_bytes 220\n",
-		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\n",
+		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\nefa0/ports/1 rdma_read_bytes 7\n",
 	}), []string{"a", "b"})
-	assert.Equal(t, &jobs.Counters{TxBytes: 104, RxBytes: 202, Devices: 2}, counters.Moved(before, after))
+	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, counters.Moved(before, after),
+		"the larger of send and RDMA, not their sum")
 	assert.Nil(t, counters.Moved(nil, after))
 	assert.Nil(t, counters.Moved(before, nil))
 	assert.Nil(t, counters.Moved(after, before), "a counter that went back")
@@ -46,4 +47,26 @@ func TestUnreadableIsNotZero(t *testing.T) {
 	assert.Nil(t, counters.Read(t.Context(), pods(nil), nil))
 	_, err := counters.Parse("efa0/ports/1 tx_bytes many\n")
 	require.Error(t, err)
+}
+
+func TestLeastBytes(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name         string
+		parameters   int64
+		steps, nodes int
+		want         float64
+	}{
+		{"the default job", 1_543_714_304, 50, 2, 308_742_860_800},
+		{"twice the steps", 1_543_714_304, 100, 2, 617_485_721_600},
+		{"four nodes", 1_000, 1, 4, 12_000},
+		{"one node sends nothing", 1_000, 1, 1, 0},
+		{"unknown model", 0, 50, 2, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			assert.InDelta(t, test.want, counters.LeastBytes(test.parameters, test.steps, test.nodes), 0)
+		})
+	}
 }

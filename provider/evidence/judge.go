@@ -24,7 +24,7 @@ type Run struct {
 	// Gaps says what could not be collected at the end; nil for nothing.
 	Gaps error
 	// Counters is how far the EFA hardware counters moved; nil when they could
-	// not be read. CountersWanted makes that, or no movement, an error.
+	// not be read, which CountersWanted makes an error.
 	Counters       *jobs.Counters
 	CountersWanted bool
 }
@@ -168,25 +168,37 @@ func checkRun(run Run) []transport.Finding {
 			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
 		})
 	}
-	if run.CountersWanted {
-		switch {
-		case run.Counters == nil:
-			found = append(found, transport.Finding{
-				Code: "efa-counters-unreadable", Severity: transport.Error,
-				Text:  "no readable hw_counters in the worker pods",
-				Cause: "expectations.efaCounters asks for hardware counters, and /sys/class/infiniband shows none",
-				Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
-			})
-		case run.Counters.TxBytes <= 0 || run.Counters.RxBytes <= 0:
-			found = append(found, transport.Finding{
-				Code: "efa-counters-unmoved", Severity: transport.Error,
-				Text:  fmt.Sprintf("tx_bytes +%.0f, rx_bytes +%.0f", run.Counters.TxBytes, run.Counters.RxBytes),
-				Cause: "the EFA devices carried nothing while the job ran",
-				Next:  "raytrain verdict on the logs in the report's folder",
-			})
+	return append(found, checkCounters(run)...)
+}
+
+// checkCounters holds what the EFA devices moved against the least that the job
+// must have moved. Unreadable counters are a note unless they are asked for.
+func checkCounters(run Run) []transport.Finding {
+	switch {
+	case run.Counters == nil:
+		found := transport.Finding{
+			Code: "efa-counters-unreadable", Severity: transport.Note,
+			Text:  "no readable hw_counters in the worker pods, before and after the job",
+			Cause: "/sys/class/infiniband shows no EFA counters in the pods, or a pod was replaced: what the devices moved is unknown",
+			Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
 		}
+		if run.CountersWanted {
+			found.Severity = transport.Error
+		}
+		return []transport.Finding{found}
+	case run.Status != rayapi.Succeeded:
+		return nil // a job that ended early owes less than the bound
+	case run.Counters.TxBytes < max(1, run.Counters.LeastBytes) || run.Counters.RxBytes < max(1, run.Counters.LeastBytes):
+		return []transport.Finding{{
+			Code: "efa-counters-low", Severity: transport.Error,
+			Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; the job's parameters and steps need %.0f each way",
+				run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
+			Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",
+			Next:  "raytrain verdict on the logs in the report's folder",
+		}}
+	default:
+		return nil
 	}
-	return found
 }
 
 func result(files []File) *Result {

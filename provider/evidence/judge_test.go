@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/transport"
 )
@@ -16,4 +17,39 @@ func TestARunWithoutAnyLogIsInconclusive(t *testing.T) {
 	require.NoError(t, err, "a script that failed early must be refused with its own words, not as an interruption")
 	assert.Equal(t, transport.Inconclusive, got.Report.Verdict)
 	assert.NotEmpty(t, got.Report.Findings)
+}
+
+func TestCheckCounters(t *testing.T) {
+	t.Parallel()
+	moved := func(tx, rx float64) *jobs.Counters {
+		return &jobs.Counters{TxBytes: tx, RxBytes: rx, LeastBytes: 100, Devices: 2}
+	}
+	tests := []struct {
+		name     string
+		in       Run
+		code     string
+		severity transport.Severity
+	}{
+		{"enough", Run{Status: rayapi.Succeeded, Counters: moved(100, 100)}, "", ""},
+		{"too little sent", Run{Status: rayapi.Succeeded, Counters: moved(99, 100)}, "efa-counters-low", transport.Error},
+		{"too little received", Run{Status: rayapi.Succeeded, Counters: moved(100, 99)}, "efa-counters-low", transport.Error},
+		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &jobs.Counters{}}, "efa-counters-low", transport.Error},
+		{"a job that failed", Run{Status: rayapi.Failed, Counters: moved(1, 1)}, "", ""},
+		{"unreadable", Run{Status: rayapi.Succeeded}, "efa-counters-unreadable", transport.Note},
+		{"unreadable, asked for", Run{Status: rayapi.Succeeded, CountersWanted: true}, "efa-counters-unreadable", transport.Error},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			found := checkCounters(test.in)
+			if test.code == "" {
+				assert.Empty(t, found)
+				return
+			}
+			if assert.Len(t, found, 1) {
+				assert.Equal(t, test.code, found[0].Code)
+				assert.Equal(t, test.severity, found[0].Severity)
+			}
+		})
+	}
 }

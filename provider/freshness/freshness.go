@@ -28,7 +28,7 @@ func folders() []string {
 	return []string{
 		"internal/screen", "jobs", "jobs/train", "jobs/train/raytrain_job",
 		"provider", "provider/attempt", "provider/counters", "provider/evidence", "provider/freshness",
-		"provider/gate", "provider/kube", "provider/preflight", "provider/proof", "provider/refusal",
+		"provider/gate", "provider/kube", "provider/preflight", "provider/probe", "provider/proof", "provider/refusal",
 		"rayapi", "rayapi/forward",
 		"transport",
 	}

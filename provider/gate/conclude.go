@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
@@ -21,7 +22,7 @@ func (r *runner) conclude(
 	report := judgement.Report
 	state.Verdict = string(report.Verdict)
 	state.JobStatus = string(end.job.Status)
-	state.Findings = findings(report.Findings)
+	state.Findings = slices.Concat(findings(report.Findings), r.seenAround.found)
 	state.Ranks = ranks(report.Ranks, judgement.Manifests)
 	state.Counters = moved
 	seen := len(judgement.Manifests)
@@ -79,6 +80,9 @@ func (r *runner) attempted() State {
 		state.Attempt = max(state.Attempt, r.previous.Number)
 	}
 	state.SubmissionID = r.record.SubmissionID
+	if r.seenAround.pods != nil {
+		state.Nodes, state.Pods = r.seenAround.nodes, r.seenAround.pods
+	}
 	return state
 }
 

@@ -116,7 +116,7 @@ func newWorld(t *testing.T) *world {
 		}),
 		"expectations": property.New(map[string]property.Value{
 			"worldSize": property.New(8.0), "nodes": property.New(2.0), "gpusPerNode": property.New(4.0),
-			"efaPerNode": property.New(1.0), "provider": property.New("efa"), "efaCounters": property.New(false),
+			"efaPerNode": property.New(1.0), "provider": property.New("efa"), "efaCounters": property.New(false), "probes": property.New(false),
 		}),
 		"readySeconds": property.New(30.0), "deadlineSeconds": property.New(300.0),
 		"hourlyUsd": property.New(9.55), "region": property.New("us-east-2"),

@@ -304,8 +304,8 @@ func TestCounters(t *testing.T) {
 	moving := func() func(string) string {
 		reads := 0
 		return func(string) string {
-			if reads++; reads > 2 {
-				return "efa0/ports/1 tx_bytes 1000\nefa0/ports/1 rx_bytes 2000\n"
+			if reads++; reads > 4 { // each pod's probe and counters before the job
+				return "efa0/ports/1 tx_bytes 1000000\nefa0/ports/1 rx_bytes 2000000\n"
 			}
 			return "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\n"
 		}
@@ -319,7 +319,8 @@ func TestCounters(t *testing.T) {
 	}{
 		{"unreadable, not asked for", nil, false, ""},
 		{"unreadable, asked for", nil, true, "efa-counters-unreadable"},
-		{"unmoved, asked for", still, true, "efa-counters-unmoved"},
+		{"unmoved, asked for", still, true, "efa-counters-low"},
+		{"unmoved, readable all the same", still, false, "efa-counters-low"},
 		{"moved, asked for", moving(), true, ""},
 	}
 	for _, test := range tests {

@@ -160,7 +160,7 @@ var errNoImport = errors.New("a TrainingJob cannot be imported: declare it, and 
 func (t TrainingJob) unproven(in Inputs) State {
 	return State{
 		Inputs: in, Verdict: jobs.VerdictNone, Rehearsed: t.env.Rehearsed,
-		Findings: []jobs.Finding{}, Ranks: []jobs.Rank{},
+		Findings: []jobs.Finding{}, Ranks: []jobs.Rank{}, Nodes: []jobs.Node{}, Pods: []jobs.Pod{},
 	}
 }
 

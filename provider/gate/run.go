@@ -39,6 +39,9 @@ type runner struct {
 	// workers are the worker pods' names, and before their counters.
 	workers []string
 	before  map[string]counters.Reading
+	// seenAround is what the cluster told before the job was submitted; empty
+	// for an adopted one.
+	seenAround witness
 }
 
 // proved tells whether the cluster's own record is that of the state's proof.
@@ -208,21 +211,19 @@ const preflightPoll = 3 * time.Second
 // preflight waits, at most as long as the inputs say and no longer than waiting
 // can help, until nothing is amiss, and returns what still is.
 func (r *runner) preflight(ctx context.Context) ([]jobs.Finding, error) {
-	want := preflight.Wanted{
-		NodeType: r.in.NodeType, Nodes: r.in.Expectations.Nodes,
-		GPUsPerNode: r.in.Expectations.GPUsPerNode, EFAPerNode: r.in.Expectations.EFAPerNode,
-		ImageDigest: r.in.ImageDigest, Namespace: r.in.Namespace, RayCluster: r.in.RayCluster,
-	}
+	want := r.wanted()
 	deadline := r.env.Now().Add(time.Duration(r.in.ReadySeconds) * time.Second)
 	var patience preflight.Patience
 	for {
 		facts, err := r.gather(ctx, want)
 		var findings []jobs.Finding
 		if err == nil {
+			r.seenAround = witness{nodes: preflight.NodesSeen(facts), pods: preflight.PodsSeen(facts, want)}
 			findings = preflight.Check(facts, want)
 			if len(findings) == 0 {
 				r.workers, err = r.workerPods(ctx)
-				return nil, err
+				r.probe(ctx)
+				return r.seenAround.refusals(), err
 			}
 			if patience.Over(facts, want, r.env.Now()) {
 				return findings, nil
@@ -261,7 +262,7 @@ func (r *runner) submit(ctx context.Context) error {
 		return err
 	}
 	r.record = record
-	r.before = r.readCounters(ctx)
+	r.before = counters.Read(ctx, r.exec, r.workers)
 	uri, err := r.ray.EnsurePackage(ctx, r.env.Code)
 	if err != nil {
 		return err
@@ -289,12 +290,6 @@ func (r *runner) submit(ctx context.Context) error {
 
 var errForeignJob = errors.New("somebody else submitted a job with this id")
 
-func (r *runner) readCounters(ctx context.Context) map[string]counters.Reading {
-	return counters.Read(ctx, func(ctx context.Context, pod string, command []string) (string, error) {
-		return r.cluster.Exec(ctx, r.in.Namespace, pod, command)
-	}, r.workers)
-}
-
 // finish waits for the job, gathers, judges, files and settles.
 func (r *runner) finish(ctx context.Context) (State, error) {
 	collector := evidence.NewCollector(r.ray, r.record.SubmissionID)
@@ -304,7 +299,7 @@ func (r *runner) finish(ctx context.Context) (State, error) {
 	}
 	gaps := collector.Collect(ctx)
 	log := r.driverLog(ctx, end.job)
-	moved := counters.Moved(r.before, r.readCounters(ctx))
+	moved := r.movedBytes(ctx)
 	if err := ctx.Err(); err != nil { // what was cut short is no evidence
 		return State{}, err
 	}

@@ -48,7 +48,11 @@ type State struct {
 	FinalLoss      *float64       `pulumi:"finalLoss,optional"`
 	WorldSize      *int           `pulumi:"worldSize,optional"`
 	Counters       *jobs.Counters `pulumi:"efaCounters,optional"`
-	Rehearsed      bool           `pulumi:"rehearsed"`
+	// Nodes and Pods are the cluster as the job found it; empty when no job was
+	// submitted by this operation.
+	Nodes     []jobs.Node `pulumi:"nodes"`
+	Pods      []jobs.Pod  `pulumi:"pods"`
+	Rehearsed bool        `pulumi:"rehearsed"`
 	// Refusal is the message that the update failed with; empty when green.
 	Refusal string `pulumi:"refusal"`
 }

@@ -140,7 +140,17 @@ func checkPod(pod Pod, want Wanted) []jobs.Finding {
 		}
 		found = append(found, finding("ray-pod-not-ready", fmt.Sprintf("pod %s: %s", pod.Name, trouble), podCause(pod), podNext(pod, describe)))
 	}
-	if pod.ImageID != "" && digest(pod.ImageID) != digest(want.ImageDigest) {
+	if current, known := want.Templates.current(pod); known && !current {
+		found = append(found, finding("pod-outdated",
+			fmt.Sprintf("pod %s was made from another template than RayCluster %s has now", pod.Name, want.RayCluster),
+			"KubeRay keeps pods when its own version changes in the same update, so this one is older than the spec",
+			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name)))
+	}
+	switch {
+	case pod.Ready && pod.ImageID == "":
+		found = append(found, finding("image-unknown", fmt.Sprintf("pod %s is ready and Kubernetes does not tell its imageID", pod.Name),
+			"what the pod runs cannot be compared with the wanted digest", describe))
+	case pod.ImageID != "" && digest(pod.ImageID) != digest(want.ImageDigest):
 		found = append(found, finding("image-digest-mismatch",
 			fmt.Sprintf("pod %s runs %s, wanted %s", pod.Name, pod.ImageID, digest(want.ImageDigest)),
 			"KubeRay keeps pods when only their template changes, so this one is older than the settings",

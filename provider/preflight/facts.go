@@ -2,11 +2,7 @@
 // run the job at all, and if not, why and what to run about it.
 package preflight
 
-import (
-	"time"
-
-	"github.com/ray-train-efa/ray-train-efa/rayapi"
-)
+import "github.com/ray-train-efa/ray-train-efa/rayapi"
 
 // The resources that device plugins make allocatable.
 const (
@@ -64,7 +60,9 @@ type Pod struct {
 	EFA int64
 	// ImageID is what the Ray container really runs; empty until it runs.
 	ImageID string
-	Created time.Time
+	// Group is KubeRay's name of the pod's group, Annotations are the pod's own.
+	Group       string
+	Annotations map[string]string
 }
 
 // Wanted is what the job needs.
@@ -77,4 +75,7 @@ type Wanted struct {
 	ImageDigest string
 	Namespace   string
 	RayCluster  string
+	// Templates holds what each group's template writes on its pods; nil where
+	// the spec does not tell.
+	Templates Templates
 }

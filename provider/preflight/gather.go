@@ -121,7 +121,7 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 			continue
 		}
 		pod := Pod{
-			Name: object.Name, Node: object.Spec.NodeName, Created: object.CreationTimestamp.Time,
+			Name: object.Name, Node: object.Spec.NodeName, Group: object.Labels["ray.io/group"], Annotations: object.Annotations,
 			Head:  object.Labels["ray.io/node-type"] == "head",
 			Ready: ready(object), Trouble: trouble(object),
 		}

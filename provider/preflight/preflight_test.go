@@ -27,6 +27,7 @@ func wanted() preflight.Wanted {
 	return preflight.Wanted{
 		NodeType: "g6.12xlarge", Nodes: 2, GPUsPerNode: 4, EFAPerNode: 1,
 		ImageDigest: "repo@" + wantedDigest, Namespace: "ray", RayCluster: "train",
+		Templates: preflight.Templates{"gpu": {"mark": "new"}},
 	}
 }
 
@@ -69,6 +70,14 @@ func TestCheck(t *testing.T) {
 		says string
 	}{
 		{"healthy", func(*preflight.Facts) {}, []string{}, ""},
+		{
+			"a pod of an older template",
+			func(f *preflight.Facts) {
+				f.Pods[1].Group, f.Pods[1].Annotations = "gpu", map[string]string{"mark": "old"}
+			},
+			[]string{"pod-outdated"}, "w1",
+		},
+		{"a pod without an image id", func(f *preflight.Facts) { f.Pods[2].ImageID = "" }, []string{"image-unknown"}, "w2"},
 		{"a node is missing", func(f *preflight.Facts) { f.Nodes = f.Nodes[:1] }, []string{"gpu-nodes-missing"}, "1 of 2"},
 		{"a node is not ready", func(f *preflight.Facts) { f.Nodes[1].Ready = false }, []string{"node-not-ready"}, "n2"},
 		{

@@ -94,7 +94,7 @@ func (o *op) fabricOf(id, name string, found *instance) fabric.Fabric {
 	// Only the NVIDIA variants carry the driver.
 	// Source: EKS user guide, "Use EKS-optimized accelerated AMIs for GPU instances".
 	if hasDriver(found.AmiType) {
-		facts.GPUs = t.GPU.Count
+		facts.GPUs, facts.DriverVersion = t.GPU.Count, nvidiaDriver
 	}
 	groups := o.primaryGroups(found)
 	for _, interfaceID := range found.Interfaces {
@@ -117,6 +117,10 @@ func (o *op) fabricOf(id, name string, found *instance) fabric.Fabric {
 	}
 	return facts
 }
+
+// nvidiaDriver is the driver of the NVIDIA variants' AMIs. Source of the branch: the EKS AMIs'
+// release notes of 2026 (580.x); the patch is the rehearsal's own.
+const nvidiaDriver = "580.95.05"
 
 func hasDriver(amiType string) bool {
 	switch amiType {

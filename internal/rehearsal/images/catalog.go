@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/standin"
 )
 
 // Variant is a build of the training image. All are in the registry at once,
@@ -119,7 +121,7 @@ func catalog(config Config) ([]definition, error) {
 // the stand-in switched on: the training code and the program never name it.
 func rayTrainEnv(config Config, variant Variant) []string {
 	env := []string{
-		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + systemPath,
+		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + standin.Programs(config.StandIn) + ":" + systemPath,
 		"PYTHONPATH=" + config.StandIn,
 		"RAYTRAIN_REHEARSAL=1",
 	}

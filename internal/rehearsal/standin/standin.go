@@ -8,3 +8,7 @@ import "path/filepath"
 func Folder(root string) string {
 	return filepath.Join(root, "internal", "rehearsal", "standin", "python")
 }
+
+// Programs is the folder, beside that of the Python code, of the programs that a
+// rehearsed image finds on its PATH: fi_info and nvidia-smi.
+func Programs(folder string) string { return filepath.Join(filepath.Dir(folder), "bin") }

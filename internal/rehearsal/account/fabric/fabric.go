@@ -45,6 +45,8 @@ type Fabric struct {
 	SecurityGroups []SecurityGroup `json:"securityGroups"`
 	// GPUs counts the GPUs that the driver shows; 0 on an AMI without the driver.
 	GPUs int `json:"gpus"`
+	// DriverVersion is the NVIDIA driver of the AMI; "" on one without it.
+	DriverVersion string `json:"driverVersion"`
 }
 
 // SecurityGroup is one group on a node's interfaces.

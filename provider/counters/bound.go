@@ -1,0 +1,30 @@
+package counters
+
+// bytesPerElement is the least size of a number on the wire: bfloat16, in which
+// the training code gathers parameters on GPUs (sharding.py). Gradients travel in
+// float32 there, twice as much; a lower bound counts them as if they did not.
+const bytesPerElement = 2
+
+// collectivesPerStep counts, for each parameter and step, one all-gather before
+// the forward pass and one reduce-scatter after the backward pass. FSDP gathers
+// most parameters a second time for the backward pass, which is not counted.
+//
+// Source: Zhao et al., "PyTorch FSDP: Experiences on Scaling Fully Sharded Data
+// Parallel", VLDB 2023, section 3.2; torch.distributed.fsdp.fully_shard.
+const collectivesPerStep = 2
+
+// LeastBytes is what the nodes together must have sent, and received, over the
+// network for a run of FSDP: steps x collectivesPerStep x parameters x
+// bytesPerElement x (nodes - 1).
+//
+// Each of n nodes holds 1/n of a sharded tensor of size S. An all-gather brings
+// the other (n-1)/n into every node, and a reduce-scatter takes as much out, at
+// least, however ranks within a node share what they get; over n nodes that is
+// (n-1) S, whatever algorithm NCCL chooses (ring, tree, PAT). It is a bound from
+// below: headers, the second all-gather and losses come on top.
+func LeastBytes(parameters int64, steps, nodes int) float64 {
+	if parameters < 1 || steps < 1 || nodes < 2 {
+		return 0
+	}
+	return float64(steps) * collectivesPerStep * float64(parameters) * bytesPerElement * float64(nodes-1)
+}
