@@ -3,6 +3,7 @@ package rehearsal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,11 +50,10 @@ func (r *running) wait(t *testing.T, atMost time.Duration) (int, string) {
 	return r.command.ProcessState.ExitCode(), r.out.String()
 }
 
-// descendants lists the processes below pid whose program's name begins with one
-// of names, by what the kernel says of each process.
-func descendants(t *testing.T, pid int, names ...string) []int {
+// descendants lists the processes below pid, by what the kernel says of each.
+func descendants(t *testing.T, pid int) []int {
 	t.Helper()
-	parents, programs := map[int]int{}, map[int]string{}
+	parents := map[int]int{}
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
 	for _, file := range stats {
@@ -61,38 +61,35 @@ func descendants(t *testing.T, pid int, names ...string) []int {
 		if err != nil { // ended since
 			continue
 		}
-		one, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		one, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		require.NoError(t, err)
 		// "PID (NAME) STATE PPID ...", and a name may hold anything.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-		parents[one], _ = strconv.Atoi(fields[1])
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		first, _, _ := strings.Cut(string(line), "\x00")
-		programs[one] = filepath.Base(first)
+		parents[one], err = strconv.Atoi(fields[1])
+		require.NoError(t, err)
 	}
 	var found []int
-	for one, program := range programs {
+	for one := range parents {
 		for up := parents[one]; up > 1; up = parents[up] {
-			if up != pid {
-				continue
-			}
-			for _, name := range names {
-				if strings.HasPrefix(program, name) {
-					found = append(found, one)
-				}
+			if up == pid {
+				found = append(found, one)
 			}
 		}
 	}
 	return found
 }
 
-// killEngine ends the engine and our provider at once, as a machine that loses
-// its power does; the rehearsed cluster runs on.
-func killEngine(t *testing.T, r *running) {
+// killEngine ends the engine and every provider at once, as a machine that loses
+// its power does. The rehearsed cluster runs on: its daemon is older than the
+// update and not below it.
+func killEngine(t *testing.T, update *running) {
 	t.Helper()
-	victims := descendants(t, r.command.Process.Pid, "pulumi")
+	victims := descendants(t, update.command.Process.Pid)
 	require.NotEmpty(t, victims)
 	for _, pid := range victims {
-		assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		if err := syscall.Kill(pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+			assert.NoError(t, err)
+		}
 	}
 }
 
