@@ -78,6 +78,10 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 		return Judgement{}, err
 	}
 	found = append(found, before...)
+	if run.Status == rayapi.Failed && len(last) == 0 && len(earlier) == 0 {
+		// It explains every missing log, so it comes before them.
+		found = append([]transport.Finding{failedEarly(run)}, found...)
+	}
 
 	blocked := slices.ContainsFunc(found, func(f transport.Finding) bool { return f.Severity == transport.Error })
 	if report.Verdict == transport.EFA && blocked {
@@ -89,6 +93,15 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 		report.Findings = ordered(report.Findings, found)
 	}
 	return Judgement{Report: report, Manifests: list, Result: result(run.Files)}, nil
+}
+
+// failedEarly says that the script is to blame, and not what logs it.
+func failedEarly(run Run) transport.Finding {
+	return transport.Finding{
+		Code: "job-failed-early", Severity: transport.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
+		Cause: "the script failed before any rank communicated; what it printed last says why",
+		Next:  "mend what the script's last lines say (driver.log beside the report has all of them), then pulumi up",
+	}
 }
 
 // ordered puts errors first, the logs' own before those around them.

@@ -16,7 +16,13 @@ func TestARunWithoutAnyLogIsInconclusive(t *testing.T) {
 	got, err := Judge(t.Context(), Run{Expected: Expected{WorldSize: 8, Nodes: 2}, Status: rayapi.Failed})
 	require.NoError(t, err, "a script that failed early must be refused with its own words, not as an interruption")
 	assert.Equal(t, transport.Inconclusive, got.Report.Verdict)
-	assert.NotEmpty(t, got.Report.Findings)
+	require.NotEmpty(t, got.Report.Findings)
+	assert.Equal(t, "job-failed-early", got.Report.Findings[0].Code, "the script is the cause, not what logs it")
+
+	got, err = Judge(t.Context(), Run{Expected: Expected{WorldSize: 8, Nodes: 2}, Status: rayapi.Succeeded})
+	require.NoError(t, err)
+	require.NotEmpty(t, got.Report.Findings)
+	assert.NotEqual(t, "job-failed-early", got.Report.Findings[0].Code)
 }
 
 func TestCheckCounters(t *testing.T) {
