@@ -78,9 +78,9 @@ func useRing(rank, size int, network string) []string {
 	}
 }
 
-// TestSplits holds that splits are told apart in every release, with ranks that
+// TestConditionsOfSplits holds that splits are told apart in every release, with ranks that
 // stay outside of some, and that none of them is overlooked.
-func TestSplits(t *testing.T) {
+func TestConditionsOfSplits(t *testing.T) {
 	t.Parallel()
 	for _, f := range splitForms() {
 		judge := func(t *testing.T, ranks int, network func(n int) string) transport.Report {
@@ -116,10 +116,10 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestConnectedOfAnotherThread holds that a split communicator which shares its
+// TestConditionsOfAnotherThread holds that a split communicator which shares its
 // parent's connections, and so is connected without a channel of its own, does
 // not stand for another communicator that hangs in another thread.
-func TestConnectedOfAnotherThread(t *testing.T) {
+func TestConditionsOfAnotherThread(t *testing.T) {
 	t.Parallel()
 	log := func(rank int) []byte {
 		whole := string(logOf(rank, provenRank(rank)))
@@ -144,9 +144,9 @@ func TestConnectedOfAnotherThread(t *testing.T) {
 	assert.Contains(t, codesOf(report), "never-connected")
 }
 
-// TestNVLinkDomain holds that hosts which NVLink joins are not overlooked where
+// TestConditionsOfAnNVLinkDomain holds that hosts which NVLink joins are not overlooked where
 // NCCL counts them as one node.
-func TestNVLinkDomain(t *testing.T) {
+func TestConditionsOfAnNVLinkDomain(t *testing.T) {
 	t.Parallel()
 	log := func(rank int, via string) []byte {
 		return logOf(rank, append(provenRank(rank), []string{
@@ -163,5 +163,36 @@ func TestNVLinkDomain(t *testing.T) {
 		}, transport.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, want, report.Verdict, "%s: findings: %q", via, codesOf(report))
+	}
+}
+
+// TestConditionsOfASilentRelease holds that a release which prints no Connected
+// line proves a communicator by the end of its own initialisation, and not by an
+// earlier one's.
+func TestConditionsOfASilentRelease(t *testing.T) {
+	t.Parallel()
+	log := func(rank int, hangs bool) []byte {
+		first := []string{
+			"NCCL version 2.7.8+cuda11.0",
+			"NET/OFI Selected Provider is efa (found 1 nics)",
+		}
+		for n := range 2 {
+			first = append(first,
+				"Using network AWS Libfabric",
+				fmt.Sprintf("Channel 00 : %d[1b0] -> %d[1b0] [receive] via NET/AWS Libfabric/0", 1-rank, rank),
+				fmt.Sprintf("Channel 00 : %d[1b0] -> %d[1b0] [send] via NET/AWS Libfabric/0", rank, 1-rank),
+				fmt.Sprintf("comm 0x5%d%d rank %d nranks 2 cudaDev 0 busId 1b0 - Init COMPLETE", n, rank, rank))
+		}
+		if hangs {
+			first = first[:len(first)-1]
+		}
+		return logOf(rank, first)
+	}
+	for hangs, want := range map[bool]transport.Verdict{false: transport.EFA, true: transport.Inconclusive} {
+		report, err := transport.Judge(t.Context(), []transport.Source{
+			transport.BytesSource("rank0.log", log(0, hangs)), transport.BytesSource("rank1.log", log(1, hangs)),
+		}, transport.Options{})
+		require.NoError(t, err)
+		assert.Equal(t, want, report.Verdict, "hangs %v: findings: %q", hangs, codesOf(report))
 	}
 }
