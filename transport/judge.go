@@ -302,39 +302,6 @@ func (j *runJudge) orphanChannels() {
 	}
 }
 
-// expectations compares the widest communicator with what was asked for.
-func (j *runJudge) expectations() {
-	c := widest(j.run.comms)
-	if c == nil {
-		return
-	}
-	if want := j.opts.WorldSize; want > 0 && int(c.size) != want {
-		j.block(WorldSizeMismatch, -1, c.claims[0].first(), fmt.Sprintf("%d ranks asked for, %d found", want, c.size))
-	}
-	if want, have := j.opts.Nodes, c.nodeCount(); want > 0 && have != want {
-		j.block(NodesMismatch, -1, c.claims[0].first(), fmt.Sprintf("%d nodes asked for, %s found", want, orUnknown(have)))
-	}
-	if want := j.opts.Provider; want != "" && want != efaProvider && j.efa > 0 {
-		j.block(ProviderUnexpected, -1, ref{}, fmt.Sprintf("%q was asked for", want))
-	}
-}
-
-// nodeCount is NCCL's count of nodes or, where its version prints none and all
-// ranks are in evidence, the number of host names; 0 when unknown, as when
-// hosts share one name.
-func (c *comm) nodeCount() int {
-	if c.nodes > 0 {
-		return int(c.nodes)
-	}
-	if n, _ := c.missing(); n > 0 {
-		return 0
-	}
-	if n := c.hosts(); n > 1 {
-		return n
-	}
-	return 0
-}
-
 // torn blocks the proof while torn channel lines could hide something: they may
 // be any run's.
 func (j *runJudge) torn() {
@@ -343,49 +310,6 @@ func (j *runJudge) torn() {
 			j.blocked = true
 		}
 	}
-}
-
-// versions blocks the proof where NCCL is too old to print what it rests on.
-func (j *runJudge) versions() {
-	for _, f := range j.ev.files {
-		if v := unprefixedVersion(f.version.text); tooOld(v) {
-			j.block(VersionTooOld, -1, f.version, "")
-		}
-		for _, p := range f.procs {
-			if tooOld(p.version) {
-				j.block(VersionTooOld, -1, p.first, "NCCL "+p.version)
-			}
-		}
-	}
-}
-
-// tooOld reports whether a version is below 2.6.4, which prints no network.
-func tooOld(version string) bool {
-	n, ok := versionNumber(version)
-	return ok && n < 2<<16|6<<8|4
-}
-
-// versionNumber reads "2.29.7+cuda13.0" as a number that can be compared.
-func versionNumber(version string) (n int, ok bool) {
-	c := cursor{b: []byte(version)}
-	major, ok := c.number()
-	if !ok || !c.lit(".") {
-		return 0, false
-	}
-	minor, ok := c.number()
-	if !ok {
-		return 0, false
-	}
-	patch := int32(0)
-	if c.lit(".") {
-		patch, _ = c.number()
-	}
-	return int(major)<<16 | int(min(minor, 255))<<8 | int(min(patch, 255)), true
-}
-
-// unprefixedVersion cuts the version out of NCCL's own version line.
-func unprefixedVersion(text string) string {
-	return strings.TrimPrefix(text, "NCCL version ")
 }
 
 // listRanks names the first of n ranks.

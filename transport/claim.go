@@ -1,0 +1,76 @@
+package transport
+
+import "slices"
+
+// claim is one rank of one communicator, as all the logs show it that one
+// process left behind: the same log may be given twice, or a driver repeat what
+// a worker's own file says.
+type claim struct {
+	rank    int32
+	host    string
+	pid     int32
+	ptr     uint64
+	members []*member
+	// nets is what the rank's `Using network` lines say, once unify is done.
+	nets []usage
+}
+
+// usage is a network that a rank says it uses, and where it says so.
+type usage struct {
+	name string
+	ref  ref
+}
+
+// last is the process that was added last. Members come process by process, so
+// a second member of one process, which is another communicator at the same
+// address, is always the next one.
+func (c *claim) last() *process { return c.members[len(c.members)-1].proc }
+
+// clean reports whether a log without Ray's de-duplication shows the rank.
+func (c *claim) clean() bool {
+	for _, m := range c.members {
+		if m.proc.file.repeats == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// first is the line on which the rank enters the evidence.
+func (c *claim) first() ref { return c.members[0].first }
+
+// networks lists what the rank's `Using network` lines say: its members' own
+// or, where they have none, those of the parts of its process.
+func (c *claim) networks(aux map[*process][]*process) []usage {
+	var nets []usage
+	for _, m := range c.members {
+		for _, name := range m.networks {
+			nets = use(nets, name, m.netRef)
+		}
+	}
+	if len(nets) > 0 {
+		return nets
+	}
+	for _, m := range c.members {
+		for _, p := range aux[m.proc] {
+			for _, w := range p.waiting {
+				nets = use(nets, w.name, w.ref)
+			}
+		}
+	}
+	return nets
+}
+
+// use adds a network to the list; the last line that names it counts.
+func use(nets []usage, name string, where ref) []usage {
+	if i := slices.IndexFunc(nets, func(u usage) bool { return u.name == name }); i >= 0 {
+		nets[i].ref = where
+		return nets
+	}
+	return append(nets, usage{name, where})
+}
+
+// uses reports whether the rank says that it uses the network.
+func (c *claim) uses(name string) bool {
+	return slices.ContainsFunc(c.nets, func(u usage) bool { return u.name == name })
+}
