@@ -91,7 +91,7 @@ func (b builder) accessEntries() map[string]eks.AccessEntryArgs {
 }
 
 func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
-	text := pulumi.All(cluster.Endpoint(), cluster.CertificateAuthority().Data().Elem()).ApplyT(
+	text := pulumi.All(cluster.Endpoint(), cluster.CertificateAuthority().Data().Elem()).ApplyT( //nolint:forcetypeassert // the type follows from the function's
 		func(parts []any) (string, error) {
 			endpoint, ok := parts[0].(string)
 			if !ok {
@@ -102,7 +102,7 @@ func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
 				return "", fmt.Errorf("reading the certificate authority of cluster %q: it is a %T", b.args.Name, parts[1])
 			}
 			return Kubeconfig(endpoint, caData, b.args.Name, b.args.Region)
-		}).(pulumi.StringOutput) //nolint:forcetypeassert // the type follows from the function's
+		}).(pulumi.StringOutput)
 	secret, ok := pulumi.ToSecret(text).(pulumi.StringOutput)
 	if !ok {
 		return text

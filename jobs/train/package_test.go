@@ -34,7 +34,7 @@ func TestZipHoldsTheCodeAndIsRepeatable(t *testing.T) {
 
 	file, err := reader.Open("raytrain_job/__main__.py")
 	require.NoError(t, err)
-	defer file.Close()
+	defer func() { assert.NoError(t, file.Close()) }()
 	var text bytes.Buffer
 	_, err = text.ReadFrom(file)
 	require.NoError(t, err)

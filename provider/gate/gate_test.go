@@ -154,7 +154,7 @@ func TestEvidenceMustBeThisRuns(t *testing.T) {
 			}
 			return node, text
 		}, "nccl-log-missing"},
-		{"all ranks on one node", func(_, name string, text []byte) (string, []byte) {
+		{"all ranks on one node", func(_, _ string, text []byte) (string, []byte) {
 			return "worker0", []byte(strings.ReplaceAll(string(text), "worker1", "worker0"))
 		}, "nodes-not-spanned"},
 		{"a manifest on another node than it names", func(node, name string, text []byte) (string, []byte) {

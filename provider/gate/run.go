@@ -63,7 +63,7 @@ func (r *runner) execute(ctx context.Context) (State, error) {
 	case err == nil:
 		return state, nil
 	case ctx.Err() != nil:
-		return r.interrupted(context.Cause(ctx)), nil
+		return r.interrupted(context.Cause(ctx)), nil //nolint:nilerr // the state fails the update, and keeps the cause
 	case r.record.SubmissionID != "":
 		return r.interrupted(err), nil
 	default:

@@ -101,16 +101,17 @@ func (o *op) dropRulesOf(groupID string) {
 	}
 }
 
-func (o *op) securityGroup(id string) (*resource.SecurityGroup, error) {
-	if found, ok := o.SecurityGroups[id]; ok {
-		return found, nil
+// checkGroup refuses a security group that does not exist.
+func (o *op) checkGroup(id string) error {
+	if _, ok := o.SecurityGroups[id]; ok {
+		return nil
 	}
-	return nil, api.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+	return api.Errorf("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 }
 
 func (o *op) checkPeers(ids []string) error {
 	for _, id := range ids {
-		if _, err := o.securityGroup(id); err != nil {
+		if err := o.checkGroup(id); err != nil {
 			return err
 		}
 	}

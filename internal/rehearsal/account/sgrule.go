@@ -101,7 +101,7 @@ func (o *op) checkVpcRule(in *resource.VpcSecurityGroupRule) error {
 // checkNewFlow refuses a rule for a group that is not there, or that it has already.
 // Source: EC2 API error codes, InvalidPermission.Duplicate.
 func (o *op) checkNewFlow(groupID string, wanted flow) error {
-	if _, err := o.securityGroup(groupID); err != nil {
+	if err := o.checkGroup(groupID); err != nil {
 		return err
 	}
 	for _, existing := range o.flowsOf(groupID) {

@@ -176,7 +176,7 @@ func (n *network) run(ctx *pulumi.Context) error {
 	}, opts...)
 	ctx.Export("vpc", made.ID())
 	ctx.Export("subnet", subnet.ID())
-	ctx.Export("subnetTags", subnet.TagsAll)
+	ctx.Export("subnetTags", subnet.TagsAll) //nolint:staticcheck // deprecated, and filled by the provider all the same: the test is about that
 	ctx.Export("groupName", group.Name)
 	return err
 }

@@ -156,7 +156,7 @@ while true; do sleep 0.1; done`))
 		assert.Equal(t, "run\n", c.logs("fails", corev1.PodLogOptions{Previous: true}))
 	})
 
-	t.Run("completes", func(t *testing.T) {
+	t.Run("completes", func(_ *testing.T) {
 		pod := testPod("completes", shell("main", "echo done"))
 		pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 		c.createPod(pod)

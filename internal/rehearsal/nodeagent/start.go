@@ -207,13 +207,13 @@ func (w *worker) logPath(container string, attempt int) string {
 	return w.scratch(container, attempt) + ".log"
 }
 
-// terminationMessage is what the container left for its status, and then
-// removes what the run left on disk.
+// terminationMessage is what the container left for its status. It removes what
+// the run left on disk; what cannot be removed goes with the pod's folder.
 func (w *worker) terminationMessage(c *corev1.Container, attempt int) string {
 	const longest = 4096 // the kubelet's limit
 	scratch := w.scratch(c.Name, attempt)
 	data, err := os.ReadFile(filepath.Join(scratch, "termination-log"))
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }()
 	if err == nil && len(data) == 0 && c.TerminationMessagePolicy == corev1.TerminationMessageFallbackToLogsOnError {
 		data = []byte(lastLines(w.logPath(c.Name, attempt)))
 	}

@@ -137,19 +137,25 @@ func initialized(pod *corev1.Pod, state *podState) bool {
 	return true
 }
 
+// initFailed says whether an init container that must end well did not.
+func initFailed(pod *corev1.Pod, state *podState) bool {
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		s := state.container(c.Name)
+		if !isSidecar(c) && !s.running && s.ended != nil && s.ended.ExitCode != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // phaseOf is the pod's phase, by the kubelet's rules.
 func phaseOf(pod *corev1.Pod, state *podState) corev1.PodPhase {
 	if state.rejected != nil {
 		return corev1.PodFailed
 	}
-	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever {
-		for i := range pod.Spec.InitContainers {
-			c := &pod.Spec.InitContainers[i]
-			s := state.container(c.Name)
-			if !isSidecar(c) && !s.running && s.ended != nil && s.ended.ExitCode != 0 {
-				return corev1.PodFailed
-			}
-		}
+	if pod.Spec.RestartPolicy == corev1.RestartPolicyNever && initFailed(pod, state) {
+		return corev1.PodFailed
 	}
 	if !initialized(pod, state) {
 		return corev1.PodPending

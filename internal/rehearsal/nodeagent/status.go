@@ -56,53 +56,36 @@ func containerStatus(c *corev1.Container, state *podState, isInit, initialized b
 		status.Ready = !s.running && s.ended != nil && s.ended.ExitCode == 0
 	}
 	status.LastTerminationState.Terminated = s.previous
+	if s.waiting != nil && s.ended != nil && !s.running {
+		status.LastTerminationState.Terminated = s.ended
+	}
+	initializing := !isInit && !initialized || isInit && len(state.containers) > 0 && state.sandboxed
+	status.State = s.state(initializing)
+	return status
+}
+
+// state is what the container does at the moment. initializing tells what one
+// waits for that never ran.
+func (s *containerState) state(initializing bool) corev1.ContainerState {
 	switch {
 	case s.running:
-		status.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(s.startedAt)}
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(s.startedAt)}}
 	case s.waiting != nil:
-		status.State.Waiting = s.waiting
-		if s.ended != nil {
-			status.LastTerminationState.Terminated = s.ended
-		}
+		return corev1.ContainerState{Waiting: s.waiting}
 	case s.ended != nil:
-		status.State.Terminated = s.ended
-	case !isInit && !initialized, isInit && len(state.containers) > 0 && state.sandboxed:
-		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "PodInitializing"}
+		return corev1.ContainerState{Terminated: s.ended}
+	case initializing:
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}
 	default:
-		status.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	}
-	return status
 }
 
 // conditions builds the conditions that a kubelet owns. Times of transition move
 // only with the status.
 func conditions(pod *corev1.Pod, status *corev1.PodStatus, state *podState, old []corev1.PodCondition, now time.Time) []corev1.PodCondition {
-	initialized := initialized(pod, state)
-	done := status.Phase == corev1.PodSucceeded
-	var unready, incomplete []string
-	for _, c := range status.ContainerStatuses {
-		if !c.Ready {
-			unready = append(unready, c.Name)
-		}
-	}
-	for i, c := range status.InitContainerStatuses {
-		if isSidecar(&pod.Spec.InitContainers[i]) && !c.Ready && initialized {
-			unready = append(unready, c.Name)
-		}
-		if !initPassed(&pod.Spec.InitContainers[i], state.container(c.Name)) {
-			incomplete = append(incomplete, c.Name)
-		}
-	}
-	containersReady := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
-	switch {
-	case done:
-		containersReady.Status, containersReady.Reason = corev1.ConditionFalse, "PodCompleted"
-	case status.Phase == corev1.PodFailed:
-		containersReady.Status, containersReady.Reason = corev1.ConditionFalse, "PodFailed"
-	case len(unready) > 0:
-		containersReady.Status, containersReady.Reason = corev1.ConditionFalse, "ContainersNotReady"
-		containersReady.Message = fmt.Sprintf("containers with unready status: [%s]", strings.Join(unready, " "))
-	}
+	unready, incomplete := unreadyContainers(pod, status, state)
+	containersReady := containersReadyCondition(status.Phase, unready)
 	ready := containersReady
 	ready.Type = corev1.PodReady
 	if missing := missingGates(pod); ready.Status == corev1.ConditionTrue && len(missing) > 0 {
@@ -110,10 +93,10 @@ func conditions(pod *corev1.Pod, status *corev1.PodStatus, state *podState, old 
 		ready.Message = fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.", missing[0])
 	}
 	passed := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
-	if done {
+	if status.Phase == corev1.PodSucceeded {
 		passed.Reason = "PodCompleted"
 	}
-	if !initialized {
+	if !initialized(pod, state) {
 		passed.Status, passed.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
 		passed.Message = fmt.Sprintf("containers with incomplete status: [%s]", strings.Join(incomplete, " "))
 	}
@@ -131,6 +114,44 @@ func conditions(pod *corev1.Pod, status *corev1.PodStatus, state *podState, old 
 		}
 	}
 	return ours
+}
+
+// unreadyContainers names the containers that are not ready, and the init
+// containers that are not through.
+func unreadyContainers(pod *corev1.Pod, status *corev1.PodStatus, state *podState) (unready, incomplete []string) {
+	for _, c := range status.ContainerStatuses {
+		if !c.Ready {
+			unready = append(unready, c.Name)
+		}
+	}
+	passed := initialized(pod, state)
+	for i, c := range status.InitContainerStatuses {
+		if isSidecar(&pod.Spec.InitContainers[i]) && !c.Ready && passed {
+			unready = append(unready, c.Name)
+		}
+		if !initPassed(&pod.Spec.InitContainers[i], state.container(c.Name)) {
+			incomplete = append(incomplete, c.Name)
+		}
+	}
+	return unready, incomplete
+}
+
+// containersReadyCondition is False, with the kubelet's reason, when the pod is
+// over or names unready containers.
+func containersReadyCondition(phase corev1.PodPhase, unready []string) corev1.PodCondition {
+	condition := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionFalse}
+	switch {
+	case phase == corev1.PodSucceeded:
+		condition.Reason = "PodCompleted"
+	case phase == corev1.PodFailed:
+		condition.Reason = "PodFailed"
+	case len(unready) > 0:
+		condition.Reason = "ContainersNotReady"
+		condition.Message = fmt.Sprintf("containers with unready status: [%s]", strings.Join(unready, " "))
+	default:
+		condition.Status = corev1.ConditionTrue
+	}
+	return condition
 }
 
 // isOurs says whether a condition is one that conditions builds.
@@ -164,16 +185,16 @@ func missingGates(pod *corev1.Pod) []corev1.PodConditionType {
 // requests, BestEffort if there are none at all, else Burstable
 // (kubernetes.io/docs/concepts/workloads/pods/pod-qos).
 func qosClass(pod *corev1.Pod) corev1.PodQOSClass {
-	guaranteed, any := true, false
+	guaranteed, bound := true, false
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
 		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 			request, limit := c.Resources.Requests[name], c.Resources.Limits[name]
-			any = any || !request.IsZero() || !limit.IsZero()
+			bound = bound || !request.IsZero() || !limit.IsZero()
 			guaranteed = guaranteed && !limit.IsZero() && (request.IsZero() || request.Cmp(limit) == 0)
 		}
 	}
 	switch {
-	case !any:
+	case !bound:
 		return corev1.PodQOSBestEffort
 	case guaranteed:
 		return corev1.PodQOSGuaranteed

@@ -191,13 +191,13 @@ func mountPoint(root, target string, isDir bool) (string, error) {
 // addName makes a file or folder, putting a mirror over its parent if that is
 // the machine's and so read-only.
 func addName(parent, path string, isDir bool) error {
-	make := func() error {
+	create := func() error {
 		if isDir {
 			return os.Mkdir(path, 0o755)
 		}
 		return os.WriteFile(path, nil, 0o644)
 	}
-	err := make()
+	err := create()
 	if !errors.Is(err, unix.EROFS) {
 		return err
 	}
@@ -214,7 +214,7 @@ func addName(parent, path string, isDir bool) error {
 	if err := mirror(fmt.Sprintf("/proc/self/fd/%d", original.Fd()), parent, nil); err != nil {
 		return err
 	}
-	return make()
+	return create()
 }
 
 // buildDev makes /dev of what is always there. Device nodes cannot be made in a
