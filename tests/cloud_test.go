@@ -3,6 +3,8 @@ package tests
 import (
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
@@ -17,6 +19,16 @@ type cloud struct {
 	machines map[string]machine
 	zones    map[string][]string
 	quotas   map[string]float64
+	// others are running instances by id, of any cluster.
+	others map[string]instance
+	// addresses and vpcs count those of others.
+	addresses, vpcs int
+}
+
+// instance is a running EC2 instance.
+type instance struct {
+	typ, cluster string
+	spot         bool
 }
 
 // generous is a region in which everything can be had.
@@ -34,13 +46,15 @@ func generous() cloud {
 			"g6.xlarge":    {"us-east-2b"},
 			"m7i.xlarge":   {"us-east-2a", "us-east-2b", "us-east-2c"},
 		},
-		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192},
+		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192, "L-0263D0A3": 5, "L-F678F1CE": 5},
 	}
 }
 
 // with changes a copy.
 func (c cloud) with(change func(*cloud)) cloud {
-	changed := cloud{machines: maps.Clone(c.machines), zones: maps.Clone(c.zones), quotas: maps.Clone(c.quotas)}
+	changed := cloud{
+		machines: maps.Clone(c.machines), zones: maps.Clone(c.zones), quotas: maps.Clone(c.quotas), others: maps.Clone(c.others),
+	}
 	change(&changed)
 	return changed
 }
@@ -78,7 +92,58 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 			return nil, fmt.Errorf("NoSuchResourceException: quota %q", code)
 		}
 		return resource.PropertyMap{"quotaCode": args["quotaCode"], "value": resource.NewProperty(value)}, nil
+	case "aws:ec2/getInstances:getInstances":
+		return resource.PropertyMap{"ids": texts(c.instances(args))}, nil
+	case "aws:ec2/getInstance:getInstance":
+		return resource.PropertyMap{"instanceType": resource.NewProperty(c.others[args["instanceId"].StringValue()].typ)}, nil
+	case "aws:ec2/getEips:getEips":
+		return resource.PropertyMap{"allocationIds": texts(strangers(c.addresses, args))}, nil
+	case "aws:ec2/getVpcs:getVpcs":
+		return resource.PropertyMap{"ids": texts(strangers(c.vpcs, args))}, nil
 	default:
 		return nil, fmt.Errorf("calling %q: the program should not", token)
 	}
+}
+
+// instances answers DescribeInstances: filters by family and lifecycle, tags by cluster.
+func (c cloud) instances(args resource.PropertyMap) []string {
+	var found []string
+	for _, id := range slices.Sorted(maps.Keys(c.others)) {
+		one, keep := c.others[id], true
+		for _, filter := range args["filters"].ArrayValue() {
+			fields, matches := filter.ObjectValue(), false
+			for _, value := range fields["values"].ArrayValue() {
+				switch fields["name"].StringValue() {
+				case "instance-type":
+					matches = matches || strings.HasPrefix(one.typ, strings.TrimSuffix(value.StringValue(), "*"))
+				case "instance-lifecycle":
+					matches = matches || one.spot && value.StringValue() == "spot"
+				}
+			}
+			keep = keep && matches
+		}
+		if tags := args["instanceTags"]; tags.IsObject() && tags.ObjectValue()["eks:cluster-name"].StringValue() != one.cluster {
+			keep = false
+		}
+		if keep {
+			found = append(found, id)
+		}
+	}
+	return found
+}
+
+// strangers are things without this stack's tags.
+func strangers(count int, args resource.PropertyMap) []string {
+	if args["tags"].IsObject() {
+		return nil
+	}
+	return make([]string, count)
+}
+
+func texts(list []string) resource.PropertyValue {
+	values := []resource.PropertyValue{}
+	for _, text := range list {
+		values = append(values, resource.NewProperty(text))
+	}
+	return resource.NewProperty(values)
 }

@@ -23,6 +23,11 @@ func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
 			"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA --desired-value 96 --region us-east-2",
 		}},
 		{"quota for one node", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 95 }, capacity.ErrQuota, []string{"95 granted"}},
+		{"quota that others use", nil, func(c *cloud) {
+			c.others = map[string]instance{"i-1": {typ: "g6.12xlarge", cluster: "other"}}
+		}, capacity.ErrQuota, []string{"48 in use outside this stack", "--desired-value 144"}},
+		{"no address left", nil, func(c *cloud) { c.addresses = 5 }, capacity.ErrQuota, []string{"EC2-VPC Elastic IPs"}},
+		{"no VPC left", nil, func(c *cloud) { c.vpcs = 5 }, capacity.ErrQuota, []string{"--service-code vpc"}},
 		{"no quota for the system node", nil, func(c *cloud) { c.quotas["L-1216C47A"] = 3 }, capacity.ErrQuota, []string{"L-1216C47A", "4 vCPUs"}},
 		{"GPU type in no zone", nil, func(c *cloud) { c.zones["g6.12xlarge"] = nil }, capacity.ErrNoOffering, []string{"no zone has both"}},
 		{"no common zone", nil, func(c *cloud) { c.zones["m7i.xlarge"] = []string{"us-east-2a"} }, capacity.ErrNoOffering, []string{"no zone has both"}},
@@ -83,4 +88,16 @@ func TestBadSettingsMakeNothing(t *testing.T) {
 	require.ErrorContains(t, r.err, "ray-train-efa:imageDigest is not set")
 	require.ErrorContains(t, r.err, `ray-train-efa:gpu.nodes is "one"`)
 	assert.Empty(t, r.all())
+}
+
+// A stack that is up must not be refused for its own nodes; Spot instances and other families have quotas of their own.
+func TestOwnAndUncountedInstancesLeaveTheQuotaAlone(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) {
+		c.others = map[string]instance{
+			"i-1": {typ: "g6.12xlarge", cluster: "ray-train-efa"}, "i-2": {typ: "g6.12xlarge", cluster: "ray-train-efa"},
+			"i-3": {typ: "g6.12xlarge", spot: true}, "i-4": {typ: "m7i.xlarge", cluster: "ray-train-efa"},
+		}
+	})
+	green(t, options{cloud: &region})
 }

@@ -13,6 +13,9 @@ type region struct {
 	types  map[string]InstanceType
 	zones  map[string][]string
 	quotas map[string]float64
+	// others counts instances of other stacks, addresses and vpcs the same.
+	others          map[string]int
+	addresses, vpcs int
 }
 
 var errNoAnswer = errors.New("throttled")
@@ -31,7 +34,13 @@ func (r region) Zones(name string) ([]string, error) {
 	return nil, errNoAnswer
 }
 
-func (r region) QuotaVCPUs(code string) (float64, error) {
+func (r region) OtherInstances([]string) (map[string]int, error) { return r.others, nil }
+
+func (r region) OtherAddresses() (int, error) { return r.addresses, nil }
+
+func (r region) OtherVPCs() (int, error) { return r.vpcs, nil }
+
+func (r region) Quota(_, code string) (float64, error) {
 	if found, ok := r.quotas[code]; ok {
 		return found, nil
 	}
@@ -49,7 +58,7 @@ func ohio() region {
 			"g6.12xlarge": {"us-east-2c", "us-east-2b"}, "g6.48xlarge": {"us-east-2b"},
 			"m7i.xlarge": {"us-east-2c", "us-east-2a", "us-east-2b"},
 		},
-		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 5},
+		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 5, "L-0263D0A3": 5, "L-F678F1CE": 5},
 	}
 }
 
@@ -70,8 +79,10 @@ func TestCheck(t *testing.T) {
 	assert.Zero(t, plan.Estimate.USDOf("nothing"))
 	assert.Equal(t, 4, plan.GPU.GPUs)
 	assert.Equal(t, []QuotaUse{
-		{"L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 4, 5},
-		{"L-DB2E81BA", "Running On-Demand G and VT instances", 96, 96},
+		{"ec2", "L-1216C47A", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "vCPUs", 4, 0, 5},
+		{"ec2", "L-DB2E81BA", "Running On-Demand G and VT instances", "vCPUs", 96, 0, 96},
+		{"ec2", "L-0263D0A3", "EC2-VPC Elastic IPs", "addresses", 1, 0, 5},
+		{"vpc", "L-F678F1CE", "VPCs per Region", "VPCs", 1, 0, 5},
 	}, plan.Quotas)
 	assert.InDelta(t, 9.5548, plan.Estimate.HourlyUSD(), 1e-9)
 }
@@ -110,6 +121,37 @@ func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
 	_, err := Check(source, both)
 	require.ErrorIs(t, err, ErrQuota)
 	require.ErrorContains(t, err, "12 vCPUs are needed, 5 granted")
+}
+
+func TestQuotaLessUsage(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		change func(*region)
+		says   string
+	}{
+		{"room beside others", func(r *region) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
+		{"another G instance", func(r *region) { r.others = map[string]int{"g6.12xlarge": 1} },
+			"96 vCPUs are needed, 96 granted, 48 in use outside this stack; next: aws service-quotas request-service-quota-increase " +
+				"--service-code ec2 --quota-code L-DB2E81BA --desired-value 144 --region us-east-2"},
+		{"instances of another quota", func(r *region) { r.others = map[string]int{"trn1.32xlarge": 7} }, ""},
+		{"every address taken", func(r *region) { r.addresses = 5 }, "1 addresses are needed, 5 granted, 5 in use"},
+		{"every VPC taken", func(r *region) { r.vpcs = 5 }, "--service-code vpc --quota-code L-F678F1CE --desired-value 6"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			source := ohio()
+			test.change(&source)
+			_, err := Check(source, request())
+			if test.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, ErrQuota)
+			require.ErrorContains(t, err, test.says)
+		})
+	}
 }
 
 func TestQuotaOf(t *testing.T) {

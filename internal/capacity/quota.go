@@ -7,30 +7,46 @@ import (
 	"strings"
 )
 
-// QuotaUse is what the stack takes of one EC2 quota.
+// QuotaUse is what the stack takes of one quota.
 type QuotaUse struct {
-	// Code and Name identify the quota in Service Quotas.
-	Code, Name string
-	// NeededVCPUs is what the stack's instances count.
-	NeededVCPUs int
-	// GrantedVCPUs is the applied value, of which other instances of the account may already use a part.
-	GrantedVCPUs float64
+	// Service, Code and Name identify the quota in Service Quotas, Unit is what it counts.
+	Service, Code, Name, Unit string
+	// Needed is what the stack takes, whether it has it already or not.
+	Needed int
+	// Others is what the rest of the account uses.
+	Others int
+	// Granted is the applied value.
+	Granted float64
 }
 
 // refusal is the error with the command that asks AWS for more; nil when the quota suffices.
 func (u QuotaUse) refusal(region string) error {
-	if float64(u.NeededVCPUs) <= u.GrantedVCPUs {
+	if float64(u.Needed+u.Others) <= u.Granted {
 		return nil
 	}
-	return fmt.Errorf("checking quota %s (%s): %w: %d vCPUs are needed, %g granted; next: %s",
-		u.Code, u.Name, ErrQuota, u.NeededVCPUs, u.GrantedVCPUs, IncreaseCommand(u.Code, u.NeededVCPUs, region))
+	used := ""
+	if u.Others > 0 {
+		used = fmt.Sprintf(", %d in use outside this stack", u.Others)
+	}
+	return fmt.Errorf("checking quota %s (%s): %w: %d %s are needed, %g granted%s; next: %s",
+		u.Code, u.Name, ErrQuota, u.Needed, u.Unit, u.Granted, used, increaseCommand(u.Service, u.Code, u.Needed+u.Others, region))
 }
 
-// IncreaseCommand is the exact command that asks for a quota.
-func IncreaseCommand(code string, vcpus int, region string) string {
-	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code ec2 --quota-code %s --desired-value %d --region %s",
-		code, vcpus, region)
+// IncreaseCommand is the exact command that asks for a quota of EC2.
+func IncreaseCommand(code string, value int, region string) string {
+	return increaseCommand(ec2Service, code, value, region)
 }
+
+func increaseCommand(service, code string, value int, region string) string {
+	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code %s --quota-code %s --desired-value %d --region %s",
+		service, code, value, region)
+}
+
+// The services that own the quotas.
+const (
+	ec2Service = "ec2"
+	vpcService = "vpc"
+)
 
 // quota is an EC2 quota of on-demand instances and the families that it counts.
 type quota struct {
@@ -49,8 +65,40 @@ func onDemandQuotas() []quota {
 	}
 }
 
-// countQuotas adds up what both groups take. A family whose quota is unknown here is left to AWS.
+// countQuotas adds up what the stack takes, and what the rest of the account uses.
 func countQuotas(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
+	uses, err := countInstances(source, request, gpu, system)
+	if err != nil {
+		return nil, err
+	}
+	pieces, err := countPieces(source)
+	return append(uses, pieces...), err
+}
+
+// countPieces counts what the stack has one of. Sources of the codes: Service Quotas, services ec2 and vpc.
+func countPieces(source Source) ([]QuotaUse, error) {
+	var uses []QuotaUse
+	for _, piece := range []struct {
+		use    QuotaUse
+		others func() (int, error)
+	}{
+		{QuotaUse{Service: ec2Service, Code: "L-0263D0A3", Name: "EC2-VPC Elastic IPs", Unit: "addresses", Needed: 1}, source.OtherAddresses},
+		{QuotaUse{Service: vpcService, Code: "L-F678F1CE", Name: "VPCs per Region", Unit: "VPCs", Needed: 1}, source.OtherVPCs},
+	} {
+		use, err := piece.use, error(nil)
+		if use.Granted, err = source.Quota(use.Service, use.Code); err != nil {
+			return nil, fmt.Errorf("reading quota %q (%s): %w", use.Code, use.Name, err)
+		}
+		if use.Others, err = piece.others(); err != nil {
+			return nil, fmt.Errorf("counting what uses quota %q (%s): %w", use.Code, use.Name, err)
+		}
+		uses = append(uses, use)
+	}
+	return uses, nil
+}
+
+// countInstances adds up the vCPUs of both groups. A family whose quota is unknown here is left to AWS.
+func countInstances(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
 	needed := map[string]int{}
 	for _, part := range []struct {
 		instance InstanceType
@@ -60,19 +108,44 @@ func countQuotas(source Source, request Request, gpu, system InstanceType) ([]Qu
 			needed[q.code] += part.instance.VCPUs * part.nodes
 		}
 	}
-	names := map[string]string{}
+	known := map[string]quota{}
 	for _, q := range onDemandQuotas() {
-		names[q.code] = q.name
+		known[q.code] = q
 	}
 	uses := make([]QuotaUse, 0, len(needed))
 	for _, code := range slices.Sorted(maps.Keys(needed)) {
-		granted, err := source.QuotaVCPUs(code)
-		if err != nil {
-			return nil, fmt.Errorf("reading quota %q (%s): %w", code, names[code], err)
+		use := QuotaUse{Service: ec2Service, Code: code, Name: known[code].name, Unit: "vCPUs", Needed: needed[code]}
+		var err error
+		if use.Granted, err = source.Quota(use.Service, code); err != nil {
+			return nil, fmt.Errorf("reading quota %q (%s): %w", code, use.Name, err)
 		}
-		uses = append(uses, QuotaUse{Code: code, Name: names[code], NeededVCPUs: needed[code], GrantedVCPUs: granted})
+		if use.Others, err = vcpusOfOthers(source, known[code]); err != nil {
+			return nil, fmt.Errorf("counting what uses quota %q (%s): %w", code, use.Name, err)
+		}
+		uses = append(uses, use)
 	}
 	return uses, nil
+}
+
+// vcpusOfOthers adds up the vCPUs of the account's other running instances that count against a quota. Capacity reservations
+// count too when nothing runs in them; Pulumi's AWS provider has no function that lists them, so AWS itself refuses then.
+func vcpusOfOthers(source Source, q quota) (int, error) {
+	types, err := source.OtherInstances(q.families)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0
+	for name, count := range types {
+		if counted, ok := quotaOf(name); !ok || counted.code != q.code {
+			continue // a family that only begins with the same letter
+		}
+		described, err := source.InstanceType(name)
+		if err != nil {
+			return 0, fmt.Errorf("describing instance type %q: %w", name, err)
+		}
+		sum += count * described.VCPUs
+	}
+	return sum, nil
 }
 
 // QuotaCode is the code of the on-demand quota that an instance type counts against; false where none is known here.

@@ -24,8 +24,14 @@ type Source interface {
 	InstanceType(name string) (InstanceType, error)
 	// Zones lists the availability zones that offer an instance type, in any order.
 	Zones(instanceType string) ([]string, error)
-	// QuotaVCPUs is the applied value of an EC2 quota, in vCPUs.
-	QuotaVCPUs(code string) (float64, error)
+	// Quota is the applied value of a service's quota.
+	Quota(service, code string) (float64, error)
+	// OtherInstances counts, by type, the running on-demand instances of the account that are not this stack's, of types whose
+	// names begin with one of the families.
+	OtherInstances(families []string) (map[string]int, error)
+	// OtherAddresses and OtherVPCs count the account's Elastic IP addresses and VPCs that are not this stack's.
+	OtherAddresses() (int, error)
+	OtherVPCs() (int, error)
 }
 
 // Group is a number of instances of one type.

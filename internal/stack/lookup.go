@@ -16,12 +16,15 @@ import (
 type lookup struct {
 	ctx    *pulumi.Context
 	option pulumi.InvokeOption
+	// cluster and tags tell what in the account is this stack's own.
+	cluster string
+	tags    map[string]string
 }
 
 var _ capacity.Source = lookup{}
 
-func newLookup(ctx *pulumi.Context, provider *aws.Provider) lookup {
-	return lookup{ctx: ctx, option: pulumi.Provider(provider)}
+func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {
+	return lookup{ctx: ctx, option: pulumi.Provider(provider), cluster: cluster, tags: stackTags(ctx)}
 }
 
 // InstanceType calls ec2:DescribeInstanceTypes.
@@ -55,10 +58,10 @@ func (l lookup) Zones(instanceType string) ([]string, error) {
 	return found.Locations, nil
 }
 
-// QuotaVCPUs calls servicequotas:GetServiceQuota.
-func (l lookup) QuotaVCPUs(code string) (float64, error) {
+// Quota calls servicequotas:GetServiceQuota.
+func (l lookup) Quota(service, code string) (float64, error) {
 	found, err := servicequotas.LookupServiceQuota(l.ctx, &servicequotas.LookupServiceQuotaArgs{
-		ServiceCode: "ec2", QuotaCode: &code,
+		ServiceCode: service, QuotaCode: &code,
 	}, l.option)
 	if err != nil {
 		return 0, fmt.Errorf("calling servicequotas:GetServiceQuota: %w", err)

@@ -25,10 +25,8 @@ func Run(ctx *pulumi.Context) error {
 	}
 	// One explicit provider, with the region of the settings: a default one would take the shell's.
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
-		Region: pulumi.String(s.Region),
-		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.StringMap{
-			"project": pulumi.String(ctx.Project()), "stack": pulumi.String(ctx.Stack()),
-		}},
+		Region:      pulumi.String(s.Region),
+		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.ToStringMap(stackTags(ctx))},
 	})
 	if err != nil {
 		return fmt.Errorf("making the AWS provider: %w", err)
@@ -48,9 +46,14 @@ func Run(ctx *pulumi.Context) error {
 	return nil
 }
 
+// stackTags are on everything that the stack makes in AWS.
+func stackTags(ctx *pulumi.Context) map[string]string {
+	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
+}
+
 // preflight refuses, in preview too, what AWS would refuse after minutes of billing, and prints the price.
 func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings) (capacity.Plan, error) {
-	plan, refused := capacity.Check(newLookup(ctx, provider), capacity.Request{
+	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
 		Region: s.Region, Zone: s.Zone,
 		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
 		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},

@@ -25,6 +25,7 @@ func invokes() map[string]invokeFunc {
 		"aws:ec2/getInstanceTypes:getInstanceTypes":                 answerTo(getInstanceTypes),
 		"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": answerTo(getInstanceTypeOfferings),
 		"aws:ec2/getInstances:getInstances":                         answerTo(getInstances),
+		"aws:ec2/getInstance:getInstance":                           answerTo(getInstance),
 		"aws:ec2/getEips:getEips":                                   answerTo(getEips),
 		"aws:ec2/getVpcs:getVpcs":                                   answerTo(getVpcs),
 		"aws:ec2/getVpc:getVpc":                                     answerTo(getVpc),

@@ -214,6 +214,9 @@ func getInstances(o *op, args instancesArgs) (any, error) {
 			return found.VpcID, true
 		case "instance-state-name":
 			return "running", true
+		case "instance-lifecycle":
+			// Source: EC2 API, DescribeInstances: spot, scheduled or capacity-block; on-demand instances have none.
+			return map[bool]string{true: "spot"}[found.Spot], true
 		case "tag:eks:cluster-name":
 			return found.Cluster, true
 		case "tag:eks:nodegroup-name":
@@ -235,6 +238,34 @@ func getInstances(o *op, args instancesArgs) (any, error) {
 		result.PrivateIPs = append(result.PrivateIPs, found.PrivateIP)
 	}
 	return result, nil
+}
+
+type instanceArgs struct {
+	InstanceID string `json:"instanceId"`
+}
+
+type instanceResult struct {
+	AvailabilityZone string            `json:"availabilityZone"`
+	ID               string            `json:"id"`
+	InstanceID       string            `json:"instanceId"`
+	InstanceState    string            `json:"instanceState"`
+	InstanceType     string            `json:"instanceType"`
+	PrivateIP        string            `json:"privateIp"`
+	SubnetID         string            `json:"subnetId"`
+	Tags             map[string]string `json:"tags"`
+}
+
+// getInstance describes one running instance.
+func getInstance(o *op, args instanceArgs) (any, error) {
+	found, ok := o.Instances[args.InstanceID]
+	if !ok {
+		return nil, api.Errorf("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", args.InstanceID)
+	}
+	return instanceResult{
+		AvailabilityZone: found.Zone, ID: args.InstanceID, InstanceID: args.InstanceID, InstanceState: "running",
+		InstanceType: found.Type, PrivateIP: found.PrivateIP, SubnetID: found.SubnetID,
+		Tags: map[string]string{"eks:cluster-name": found.Cluster, "eks:nodegroup-name": found.NodeGroup},
+	}, nil
 }
 
 type spotPriceArgs struct {
