@@ -141,7 +141,7 @@ func prove(ev *evidence, found *findings, v Verdict) {
 // that were on it.
 func (t *tally) proves(v Verdict) bool {
 	onEFA := efaNetwork(networkOf(t.label)) && t.provider == efaProvider
-	return t.medium == mediumNet && !(v == NotEFA && onEFA)
+	return t.medium == mediumNet && (v != NotEFA || !onEFA)
 }
 
 // row renders a communicator.

@@ -4,8 +4,9 @@
 // A source is read once, block by block. scan.go finds the records (a launcher's
 // prefix, NCCL's prefix, a message), forms.go says which messages mean
 // something, and replay.go applies them in file order to a small model of
-// processes and their communicators (model.go). unify.go joins the model over
-// files, judge.go holds the conditions of the verdict, and codes.go the words of
+// processes and their communicators (model.go; members.go and channels.go fill
+// it). unify.go joins the model over files (attach.go, draft.go) into
+// communicators (comm.go) and runs (runs.go), judge.go holds the conditions of the verdict, and codes.go the words of
 // its findings.
 //
 // # Adding a line form

@@ -37,12 +37,7 @@ func parseChannel(msg []byte, e *event) bool {
 	if ch.oldForm && c.lit("-> ") {
 		return false // `Ring 00 : 7 -> 0 -> 1` of the GRAPH subsystem is a ring order
 	}
-	ch.dir = side(&c)
-	c.blanks()
-	if !c.lit("via ") {
-		return torn(&c, e)
-	}
-	return via(&c, e)
+	return sideAndVia(&c, e)
 }
 
 // channelNumber reads `00/0`, or `00` of releases before 2.12.
@@ -88,12 +83,7 @@ func parseCollNet(msg []byte, e *event) bool {
 	e.ch.from, e.ch.to = rank, rank
 	c.bracket()
 	c.blanks()
-	e.ch.dir = side(&c)
-	c.blanks()
-	if !c.lit("via ") {
-		return torn(&c, e)
-	}
-	return via(&c, e)
+	return sideAndVia(&c, e)
 }
 
 func colon(c *cursor) bool {
@@ -101,6 +91,16 @@ func colon(c *cursor) bool {
 	ok := c.lit(":")
 	c.blanks()
 	return ok
+}
+
+// sideAndVia reads `[send] via NET/Socket/0`, in which the side may be missing.
+func sideAndVia(c *cursor, e *event) bool {
+	e.ch.dir = side(c)
+	c.blanks()
+	if !c.lit("via ") {
+		return torn(c, e)
+	}
+	return via(c, e)
 }
 
 func side(c *cursor) direction {

@@ -46,25 +46,30 @@ func (f forms) initLine(c *comm, m *rank, done bool) string {
 		fmt.Fprintf(&b, " busId %x", busID(m))
 	}
 	if c.parent != nil && f.v.AtLeast(21, 5) {
-		fmt.Fprintf(&b, " parent 0x%x", c.parent.pointers[m.id])
+		b.WriteString(f.split(c, m))
 		switch {
-		case f.v.AtLeast(29, 2):
-			fmt.Fprintf(&b, " childCount %d", c.splitCount)
-		case f.v.AtLeast(24, 3):
-			fmt.Fprintf(&b, " splitCount %d", c.splitCount)
-		}
-		fmt.Fprintf(&b, " color %d key %d", c.color, m.id)
-		if f.v.AtLeast(23, 4) {
-			if done {
-				return b.String() + " - Init " + state
-			}
+		case f.v.AtLeast(23, 4) && !done: // the dash sticks to the key
 			return b.String() + "- Init " + state
+		case f.v.AtLeast(23, 4):
+			return b.String() + " - Init " + state
 		}
 	}
 	if f.v.AtLeast(16, 2) {
 		fmt.Fprintf(&b, " commId 0x%x", c.id)
 	}
 	return b.String() + " - Init " + state
+}
+
+// split is what a line of a split communicator says of its making.
+func (f forms) split(c *comm, m *rank) string {
+	number := ""
+	switch {
+	case f.v.AtLeast(29, 2):
+		number = fmt.Sprintf(" childCount %d", c.splitCount)
+	case f.v.AtLeast(24, 3):
+		number = fmt.Sprintf(" splitCount %d", c.splitCount)
+	}
+	return fmt.Sprintf(" parent 0x%x%s color %d key %d", c.parent.pointers[m.id], number, c.color, m.id)
 }
 
 // sizes is the `nRanks .. nNodes` line; "" before 2.20.3.
