@@ -96,15 +96,18 @@ func killEngine(t *testing.T, update *running) {
 // kept is a kept rehearsal with the shell variables that its tools need.
 type kept struct{ dir, env string }
 
-// shell runs a command with the rehearsal's own kubectl and pulumi.
+// shell runs a command with the rehearsal's own kubectl and pulumi and returns
+// its standard output; notes for people go to the other one.
 func (k *kept) shell(t *testing.T, command string) (string, error) {
 	t.Helper()
 	if k.env == "" {
-		exit, env := raytrain(t, "rehearse", "env", "--dir", k.dir)
-		require.Equal(t, 0, exit)
-		k.env = env
+		root, err := toolchain.FindRoot(".")
+		require.NoError(t, err)
+		env, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"), "rehearse", "env", "--dir", k.dir).Output()
+		require.NoError(t, err)
+		k.env = string(env)
 	}
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", k.env+"\n"+command).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", k.env+"\n"+command).Output()
 	return string(out), err
 }
 
