@@ -22,7 +22,7 @@ func parseChannel(msg []byte, e *event) bool {
 	}
 	closed := c.i > 0 && c.b[c.i-1] == ']'
 	c.blanks()
-	if !c.lit("->") {
+	if !arrow(&c) {
 		// A ring order, unless the line ends where an arrow was due.
 		if ch.conn == 0 && !ch.oldForm || closed || c.peek() == '-' {
 			return torn(&c, e)
@@ -52,6 +52,9 @@ func channelNumber(c *cursor, ch *channelLine) (ok bool) {
 	}
 	return ok
 }
+
+// arrow skips `->`, in which docker's JSON escapes the second character.
+func arrow(c *cursor) bool { return c.lit("->") || c.lit(`-\u003e`) }
 
 // rankAndDevice reads `8[0]` or `8`.
 func rankAndDevice(c *cursor, rank *int32) (ok bool) {

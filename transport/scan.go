@@ -111,7 +111,7 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 		return msg
 	}
 	end, glued := s.recordEnd(msg)
-	body, repeated := cutRepeat(trimRecord(s.d[msg:end]))
+	body, repeated := cutRepeat(trimRecord(s.unwrap(s.d[msg:end], tok)))
 	if glued {
 		body = trimRecord(bytes.TrimSuffix(cutStamp(body), []byte(" |")))
 	}

@@ -55,3 +55,23 @@ func cutRepeat(b []byte) ([]byte, bool) {
 	}
 	return trimRecord(b[:i]), true
 }
+
+// unwrap cuts a message where the string of JSON ends that a collector wrapped
+// the line in: `{"log":"host:1:1 [0] NCCL INFO Using network OFI\n","stream":..`.
+// NCCL's own messages may hold quotes too, so the line must look like JSON.
+func (s *scanner) unwrap(msg []byte, tok int) []byte {
+	end := bytes.IndexByte(msg, '"')
+	if end < 0 {
+		return msg
+	}
+	before := s.d[max(0, tok-maxRecord):tok]
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	if !bytes.Contains(before, []byte(`{"`)) {
+		return msg
+	}
+	msg = msg[:end]
+	for _, escaped := range []string{`\n`, `\r`} {
+		msg = bytes.TrimSuffix(msg, []byte(escaped))
+	}
+	return msg
+}

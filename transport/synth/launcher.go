@@ -1,8 +1,10 @@
 package synth
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // Launcher is the program through which the processes' lines were collected,
@@ -30,6 +32,8 @@ const (
 	TimeGlued   Launcher = "time-glued"     // CloudWatch export: time glued, message repeated
 	TimeOnNext  Launcher = "time-next-line" // CloudWatch export: time on the next line
 	DoubledHost Launcher = "doubled-host"   // the host before the host
+	DockerJSON  Launcher = "docker-json"    // docker's json-file driver
+	FluentBit   Launcher = "fluent-bit"     // Fluent Bit's records, as in EKS's CloudWatch groups
 )
 
 // Launchers lists every launcher.
@@ -37,6 +41,7 @@ func Launchers() []Launcher {
 	return []Launcher{
 		Plain, Ray, RayIP, RayNested, RayDedup, MPI, Srun, Pdsh, RankLabel, SkyPilot, Databricks,
 		Indented, Kubectl, Torchrun, Compose, CloudWatch, TimeGlued, TimeOnNext, DoubledHost,
+		DockerJSON, FluentBit,
 	}
 }
 
@@ -50,9 +55,24 @@ func (l Launcher) wrap(p *process, rng *rand.Rand, text string) []string {
 		return []string{clock + text + " | " + text}
 	case TimeOnNext:
 		return []string{text, clock}
+	case DockerJSON:
+		return []string{`{"log":` + quoted(text+"\n", true) + `,"stream":"stdout","time":"` + clock + `"}`}
+	case FluentBit:
+		return []string{`{"time":"` + clock + `","stream":"stdout","_p":"F","log":` + quoted(text, false) + `,"kubernetes":{"host":"ip-10-0-1-5"}}`}
 	default:
 		return []string{l.prefix(p, rng) + text}
 	}
+}
+
+// quoted is the text as JSON writes it; docker escapes what HTML needs escaped.
+func quoted(text string, html bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	if err := e.Encode(text); err != nil {
+		panic(err) // a string has a JSON form
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // prefix is what the launcher puts before every line of process p.
