@@ -97,7 +97,7 @@ func (s *scanner) token(tok int) int {
 func (s *scanner) version(tok int) int {
 	e := s.add()
 	e.from = -1
-	e.text = trimRecord(s.d[tok:s.lineEnd(tok)])
+	e.text = trimRecord(s.unwrap(s.d[tok:s.lineEnd(tok)], tok))
 	if !parseVersion(e.text, e) || !bytes.ContainsRune(e.name, '+') {
 		s.drop()
 	}
@@ -113,7 +113,7 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 	end, glued := s.recordEnd(msg)
 	body, repeated := cutRepeat(trimRecord(s.unwrap(s.d[msg:end], tok)))
 	if glued {
-		body = trimRecord(bytes.TrimSuffix(cutStamp(body), []byte(" |")))
+		body = trimRecord(bytes.TrimSuffix(trimRecord(cutStamp(body)), []byte(" |")))
 	}
 	e := s.add()
 	if !ok {
