@@ -56,8 +56,8 @@ func Pin(ctx context.Context, request Request) (Pinned, error) {
 	file := filepath.Join(request.Project, "Pulumi."+request.Stack+".yaml")
 	settings, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return Pinned{}, fmt.Errorf("reading the settings of stack %q: no file %q: name a stack with --stack, or create it with pulumi stack init %s",
-			request.Stack, file, request.Stack)
+		return Pinned{}, fmt.Errorf("reading the settings of stack %q: no file %q: name another stack with --stack and another project with --project, "+
+			"or make this one: pulumi stack init %s, then its first pulumi config set writes the file", request.Stack, file, request.Stack)
 	}
 	if err != nil {
 		return Pinned{}, fmt.Errorf("reading the settings of stack %q: %w", request.Stack, err)
@@ -66,7 +66,7 @@ func Pin(ctx context.Context, request Request) (Pinned, error) {
 	if err != nil {
 		return Pinned{}, err
 	}
-	digest, err := resolve(ctx, repository, request.Tag)
+	digest, err := resolve(ctx, repository, request.Tag, request.Stack)
 	if err != nil {
 		return Pinned{}, err
 	}
@@ -120,8 +120,8 @@ func chooseRepository(request Request, settings []byte) (string, error) {
 	return project.Config.ImageRepository.Default, nil
 }
 
-// resolve asks the registry what the tag is now.
-func resolve(ctx context.Context, repository, tag string) (string, error) {
+// resolve asks the registry what the tag is now; the stack is for the command that a refusal names.
+func resolve(ctx context.Context, repository, tag, stack string) (string, error) {
 	if strings.HasPrefix(tag, "sha256:") || strings.Contains(repository, "@") {
 		return "", fmt.Errorf("resolving %q of %q: that is a digest already: set it with pulumi config set imageDigest", tag, repository)
 	}
@@ -148,7 +148,8 @@ func resolve(ctx context.Context, repository, tag string) (string, error) {
 				tag, repository, parsed.RegistryStr(), err)
 		}
 	}
-	return "", fmt.Errorf("resolving tag %q of %q: %w", tag, repository, err)
+	return "", fmt.Errorf("resolving tag %q of %q: no answer of the registry %s: check --repository, and that this machine reaches it; "+
+		"who knows the digest sets it without one: pulumi config set imageDigest sha256:... --stack %s: %w", tag, repository, parsed.RegistryStr(), stack, err)
 }
 
 // replaceFile writes the new settings in one step, with the old file's permissions.

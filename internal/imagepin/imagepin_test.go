@@ -107,6 +107,11 @@ func TestPinRefusesAndLeavesTheFile(t *testing.T) {
 		{"no such stack", Request{Stack: "prod", Tag: "v1"}, "pulumi stack init prod"},
 		{"refused", Request{Stack: "dev", Repository: strings.TrimPrefix(denied.URL, "http://") + "/ray", Tag: "v1"}, "docker login"},
 		{"unreachable", Request{Stack: "dev", Repository: "127.0.0.1:1/ray", Tag: "v1"}, "connection refused"},
+		{
+			"unreachable, with what to do", Request{Stack: "dev", Repository: "127.0.0.1:1/ray", Tag: "v1"},
+			"no answer of the registry 127.0.0.1:1: check --repository, and that this machine reaches it; who knows the digest sets it without one: " +
+				"pulumi config set imageDigest sha256:... --stack dev: ",
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
