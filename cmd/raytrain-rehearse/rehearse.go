@@ -58,7 +58,7 @@ func newRehearseCommand() *cobra.Command {
 	local.StringVar(&flags.files.State, "state", "", "write the exported state of the finished stack to this file")
 	local.StringVar(&flags.files.Timeline, "timeline", "", "write a time line for chrome://tracing or Perfetto to this file")
 	local.BoolVar(&flags.keep, "keep", false, "leave the stack and its cluster running")
-	local.BoolVar(&flags.listFaults, "list-faults", false, "print the faults: name, phase, NCCL_NET, verdict, exit, description")
+	local.BoolVar(&flags.listFaults, "list-faults", false, "print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
 	local.BoolVar(&flags.all, "all-faults", false, "run every fault; exit 0 only if each ended as the table says")
 	command.AddCommand(stepCommands(flags)...)
 	return command
@@ -149,12 +149,14 @@ func (f *rehearseFlags) cycle(command *cobra.Command) error {
 
 // one runs one cycle in its own folder.
 func (f *rehearseFlags) one(command *cobra.Command) (rehearsal.Result, error) {
+	temporary := f.dir == ""
 	removeDir, err := f.workDir()
 	if err != nil {
 		return rehearsal.Result{}, err
 	}
 	options, err := f.options(command.OutOrStdout())
 	if err != nil {
+		removeDir()
 		return rehearsal.Result{}, err
 	}
 	result, err := rehearsal.Cycle(command.Context(), options, f.files, f.keep)
@@ -163,10 +165,20 @@ func (f *rehearseFlags) one(command *cobra.Command) (rehearsal.Result, error) {
 		fmt.Fprintf(command.OutOrStdout(), "kept in %s: raytrain rehearse destroy --dir %s, then stop\n", f.dir, f.dir)
 	case err == nil:
 		removeDir()
+		fmt.Fprintln(command.OutOrStdout(), afterwards(f.dir, temporary))
 	default:
 		fmt.Fprintf(command.ErrOrStderr(), "logs are kept in %s\n", f.dir)
 	}
 	return result, err
+}
+
+// afterwards says what became of the folder of a finished cycle, which the
+// report that the verdict names lies in.
+func afterwards(dir string, temporary bool) string {
+	if temporary {
+		return "reports and logs are removed; --dir DIR keeps them"
+	}
+	return "reports and logs stay in " + dir
 }
 
 func (f *rehearseFlags) allFaults(command *cobra.Command) error {

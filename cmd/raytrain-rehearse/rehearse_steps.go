@@ -16,6 +16,9 @@ import (
 // errNoDir is the cause when a step was not told which rehearsal it is for.
 var errNoDir = errors.New("--dir is missing: name the folder of the rehearsal, such as --dir /tmp/kept")
 
+// errNotRunning is the cause when a kept rehearsal's processes were ended.
+var errNotRunning = errors.New("it does not run")
+
 // step runs one operation on a kept rehearsal.
 type step func(r *rehearsal.Rehearsal, ctx context.Context) (*engine.Update, error)
 
@@ -88,21 +91,28 @@ func (f *rehearseFlags) running(command *cobra.Command) (*daemon.Client, error) 
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("finding the daemon of %q: it does not run: start it by `raytrain rehearse preview --dir %s`", f.dir, f.dir)
+		return nil, fmt.Errorf("finding the daemon of %q: %w: start it by `raytrain rehearse preview --dir %s`", f.dir, errNotRunning, f.dir)
 	}
 	return client, nil
+}
+
+// stop ends the daemon of a kept rehearsal; one that does not run is as wanted.
+func (f *rehearseFlags) stop(command *cobra.Command) error {
+	client, err := f.running(command)
+	if errors.Is(err, errNotRunning) {
+		fmt.Fprintf(command.OutOrStdout(), "nothing to stop: no process of %s runs\n", f.dir)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return client.Stop(command.Context())
 }
 
 func newStopCommand(flags *rehearseFlags) *cobra.Command {
 	return &cobra.Command{
 		Use: "stop --dir DIR", Short: "End the processes of a kept rehearsal; its folder and state stay", Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error {
-			client, err := flags.running(command)
-			if err != nil {
-				return err
-			}
-			return client.Stop(command.Context())
-		},
+		RunE: func(command *cobra.Command, _ []string) error { return flags.stop(command) },
 	}
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,6 +52,23 @@ func TestBadFlagsAreReportedAtOnce(t *testing.T) {
 	}
 }
 
+// A refused command leaves nothing behind.
+func TestBadFlagsLeaveNoFolder(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	_, err := runCommand(t, "rehearse", "--fault", "nope")
+	require.ErrorContains(t, err, `--fault "nope"`)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestACycleSaysWhatBecameOfItsFolder(t *testing.T) {
+	t.Parallel()
+	assert.Contains(t, afterwards("/kept", true), "--dir DIR keeps them")
+	assert.Contains(t, afterwards("/kept", false), "stay in /kept")
+}
+
 func TestStepsNeedARehearsal(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -60,4 +79,17 @@ func TestStepsNeedARehearsal(t *testing.T) {
 	}
 	_, err := runCommand(t, "rehearse", "destroy", "--dir", t.TempDir())
 	require.ErrorIs(t, err, rehearsal.ErrNotARehearsal)
+}
+
+// To stop twice is no error, and no reason to start anything.
+func TestStopOfAStoppedRehearsalSaysSo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "REHEARSAL"), nil, 0o600))
+	out, err := runCommand(t, "rehearse", "stop", "--dir", dir)
+	require.NoError(t, err)
+	assert.Contains(t, out, "nothing to stop")
+	_, err = runCommand(t, "rehearse", "env", "--dir", dir)
+	require.ErrorIs(t, err, errNotRunning)
+	require.ErrorContains(t, err, "rehearse preview --dir")
 }
