@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -66,7 +67,12 @@ The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
   raytrain verdict --completed --format json logs/ > report.json
   raytrain verdict --format html logs/ > verdict.html
   raytrain verdict --format junit logs/ > verdict.xml`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no PATH: name the log files, a folder of them, or - for standard input; see `raytrain verdict --help`")
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runVerdict(cmd, args, opts, format)
 		},

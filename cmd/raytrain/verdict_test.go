@@ -130,7 +130,7 @@ func TestVerdictUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"no path", nil, "requires at least 1 arg"},
+		{"no path", nil, "no PATH: name the log files"},
 		{"a path that is not there", []string{filepath.Join(dir, "none")}, "no such file"},
 		{"one of many that is not there", []string{dir, filepath.Join(dir, "none")}, "no such file"},
 		{"an empty folder", []string{t.TempDir()}, "no file in it"},
