@@ -106,7 +106,11 @@ func (f *rehearseFlags) stop(command *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	return client.Stop(command.Context())
+	if err := client.Stop(command.Context()); err != nil {
+		return err
+	}
+	fmt.Fprintf(command.OutOrStdout(), "stopped; %s stays, with its state and logs\n", f.dir)
+	return nil
 }
 
 func newStopCommand(flags *rehearseFlags) *cobra.Command {
