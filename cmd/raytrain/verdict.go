@@ -62,7 +62,7 @@ The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
 (NCCL_DEBUG_FILE=/tmp/nccl.%h.%p) is best.`,
 		Example: `  raytrain verdict /tmp/nccl.*.log
   raytrain verdict --world-size 8 --nodes 2 logs/
-  kubectl logs -l ray.io/group=gpu --tail=-1 --prefix | raytrain verdict -
+  kubectl logs -l job-name=train --tail=-1 --prefix | raytrain verdict -
   raytrain verdict --format json evidence.tar.gz | jq .findings
   raytrain verdict --completed --format json logs/ > report.json
   raytrain verdict --format html logs/ > verdict.html
