@@ -15,7 +15,8 @@ import (
 // Collect turns command-line paths into sources: files, folders (walked, in
 // name order), "-" for stdin, .gz and .zst files, and tar archives, plain or
 // compressed. Archives and compressed files are known by their first bytes, not
-// by their names. The first path that cannot be read is an error, because
+// by their names. A pipe, such as a shell's <(command), is read as stdin is. The
+// first path that cannot be read is an error, because
 // evidence that is not read is incomplete.
 func Collect(paths []string, stdin io.Reader) ([]Source, error) {
 	c := collector{seen: map[string]bool{}}
@@ -45,8 +46,11 @@ func (c *collector) path(path string, stdin io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("collecting logs: %w", err)
 	}
-	if !info.IsDir() {
+	switch {
+	case info.Mode().IsRegular():
 		return c.file(path)
+	case !info.IsDir():
+		return c.pipe(path)
 	}
 	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -81,6 +85,12 @@ func (c *collector) standardInput(stdin io.Reader) error {
 		return errors.New("collecting logs: no stdin to read")
 	}
 	return c.reader("-", "", func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil })
+}
+
+// pipe adds what is no file on disk: a named pipe, a shell's <(command), a
+// device. It gives its bytes once only, so it is opened once and never peeked at.
+func (c *collector) pipe(path string) error {
+	return c.reader(path, "", func() (io.ReadCloser, error) { return os.Open(path) })
 }
 
 // file adds one file on disk.
@@ -123,7 +133,7 @@ func (c *collector) reader(name, path string, open func() (io.ReadCloser, error)
 		c.out = append(c.out, members...)
 		return errors.Join(err, plain.Close())
 	}
-	if path == "" { // stdin can be read once only, so go on with what is open
+	if path == "" { // a stream can be read once only, so go on with what is open
 		c.out = append(c.out, Source{Name: name, Open: once(plain)})
 		return nil
 	}

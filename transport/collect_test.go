@@ -3,6 +3,7 @@ package transport_test
 import (
 	"archive/tar"
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -89,6 +90,34 @@ func TestCollectUnpacks(t *testing.T) {
 				require.NoError(t, r.Close())
 				assert.Equal(t, oneLine, string(got))
 			}
+		})
+	}
+}
+
+// TestCollectReadsPipesOnce expects every byte of what can be read only once,
+// as a shell's <(command) is: the bytes that tell the format are not lost.
+func TestCollectReadsPipesOnce(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string][]byte{"plain": []byte(oneLine), "gzip": gzipped(t, []byte(oneLine))} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, w, err := os.Pipe()
+			require.NoError(t, err)
+			_, err = w.Write(in)
+			require.NoError(t, err)
+			require.NoError(t, w.Close())
+			t.Cleanup(func() { require.NoError(t, r.Close()) })
+			path := fmt.Sprintf("/dev/fd/%d", r.Fd())
+			sources, err := transport.Collect([]string{path}, nil)
+			require.NoError(t, err)
+			require.Len(t, sources, 1)
+			assert.Equal(t, path, sources[0].Name)
+			s, err := sources[0].Open()
+			require.NoError(t, err)
+			got, err := io.ReadAll(s)
+			require.NoError(t, err)
+			require.NoError(t, s.Close())
+			assert.Equal(t, oneLine, string(got))
 		})
 	}
 }
