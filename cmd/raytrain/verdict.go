@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -98,13 +99,7 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 	if opts.Nodes < 0 {
 		return fmt.Errorf("flag --nodes %d: want a number of nodes, such as 2", opts.Nodes)
 	}
-	sources, err := transport.Collect(paths, cmd.InOrStdin())
-	if err != nil {
-		return err
-	}
-	restore := boundMemory()
-	report, err := transport.Judge(cmd.Context(), sources, opts)
-	restore()
+	report, err := judge(cmd.Context(), paths, cmd.InOrStdin(), opts)
 	if err != nil {
 		return err
 	}
@@ -115,6 +110,33 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 		return &exit.Error{Code: code}
 	}
 	return nil
+}
+
+// judge collects and judges, and stops waiting when ctx ends: a read of standard
+// input or of a pipe that nobody writes to knows no context.
+func judge(ctx context.Context, paths []string, stdin io.Reader, opts transport.Options) (transport.Report, error) {
+	type outcome struct {
+		report transport.Report
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		sources, err := transport.Collect(paths, stdin)
+		if err != nil {
+			done <- outcome{err: err}
+			return
+		}
+		restore := boundMemory()
+		defer restore()
+		report, err := transport.Judge(ctx, sources, opts)
+		done <- outcome{report, err}
+	}()
+	select {
+	case o := <-done:
+		return o.report, o.err
+	case <-ctx.Done():
+		return transport.Report{}, fmt.Errorf("reading logs: %w", ctx.Err())
+	}
 }
 
 // boundMemory lets the garbage collector run seldom, as a judgement of some

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -53,6 +56,26 @@ func logs(t *testing.T, fabric synth.Fabric) (dir string) {
 		require.NoError(t, os.WriteFile(path, f.Data, 0o600))
 	}
 	return dir
+}
+
+// TestVerdictEndsOnASignal waits at an input that nobody writes to.
+func TestVerdictEndsOnASignal(t *testing.T) {
+	t.Parallel()
+	in, keep := io.Pipe()
+	t.Cleanup(func() { require.NoError(t, keep.Close()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	root := newRootCommand()
+	root.SetIn(in)
+	root.SetArgs([]string{"verdict", "-"})
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	select {
+	case err := <-ended:
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	case <-time.After(10 * time.Second):
+		t.Fatal("the command still waits for its input")
+	}
 }
 
 // TestVerdictExitStatuses holds the contract that scripts rely on.
