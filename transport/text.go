@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
 // WriteJSON writes the report in its contractual form, indented, with empty
@@ -21,7 +23,8 @@ func WriteJSON(w io.Writer, r Report) error {
 }
 
 // WriteText writes the report for people: one line of verdict, a table of
-// ranks, then the findings.
+// ranks, then the findings. Names and lines come from logs that anyone may have
+// written, so nothing in them drives the terminal.
 func WriteText(w io.Writer, r Report) error {
 	t := &textWriter{w: w}
 	t.printf("verdict: %s (%s ranks in evidence of %s, %s nodes)\n", r.Verdict,
@@ -60,7 +63,8 @@ func (t *textWriter) ranks(ranks []Rank) {
 	}
 	row("RANK", "HOST", "PID", "NETWORK", "PROVIDER", "CHANNELS", "FILE")
 	for _, r := range ranks[:min(len(ranks), maxRows)] {
-		row(strconv.Itoa(r.Rank), r.Host, strconv.Itoa(r.PID), dash(r.Network), dash(r.Provider), dash(channels(r.Channels)), r.File)
+		row(strconv.Itoa(r.Rank), screen.Printable(r.Host), strconv.Itoa(r.PID), dash(screen.Printable(r.Network)),
+			dash(screen.Printable(r.Provider)), dash(screen.Printable(channels(r.Channels))), screen.Printable(r.File))
 	}
 	if t.err == nil {
 		t.err = tw.Flush()
@@ -78,16 +82,16 @@ func (t *textWriter) finding(f Finding) {
 	t.printf("\n")
 	switch {
 	case f.File != "" && f.Line > 0:
-		t.printf("  at:    %s:%d\n", f.File, f.Line)
+		t.printf("  at:    %s:%d\n", screen.Printable(f.File), f.Line)
 	case f.File != "":
-		t.printf("  in:    %s\n", f.File)
+		t.printf("  in:    %s\n", screen.Printable(f.File))
 	}
 	if f.Text != "" {
-		t.printf("  line:  %s\n", f.Text)
+		t.printf("  line:  %s\n", screen.Printable(f.Text))
 	}
-	t.printf("  cause: %s\n", f.Cause)
+	t.printf("  cause: %s\n", screen.Printable(f.Cause))
 	if f.Next != "nothing to do" {
-		t.printf("  next:  %s\n", f.Next)
+		t.printf("  next:  %s\n", screen.Printable(f.Next))
 	}
 }
 

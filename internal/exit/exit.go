@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
 // Error ends a program with a status of its command's contract.
@@ -38,7 +41,11 @@ func Status(w io.Writer, err error) int {
 			return code
 		}
 	}
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = screen.Printable(line) // file names and answers of servers may hold terminal commands
+	}
 	// Nothing can be done about a standard error that cannot be written to.
-	_, _ = fmt.Fprintln(w, "raytrain:", err)
+	_, _ = fmt.Fprintln(w, "raytrain:", strings.Join(lines, "\n"))
 	return code
 }

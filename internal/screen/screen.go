@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // A screen, with room for the engine's own lines around the message.
@@ -51,7 +52,7 @@ func Printable(line string) string {
 		if r == '\t' || r == '\n' {
 			return ' '
 		}
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) { // the 8-bit ones from 0x80 too: some terminals obey them
 			return -1
 		}
 		return r
