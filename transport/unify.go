@@ -9,11 +9,13 @@ type evidence struct {
 	aux map[*process][]*process
 	// orphans are channels that no communicator in evidence accounts for.
 	orphans []*member
+	// outdated are the places where an NCCL is too old to be judged.
+	outdated []outdated
 }
 
 // unify joins what the files told into communicators.
 func unify(files []*logFile) *evidence {
-	ev := &evidence{files: files, aux: map[*process][]*process{}}
+	ev := &evidence{files: files, aux: map[*process][]*process{}, outdated: findOutdated(files)}
 	byKey := map[string]*draft{}
 	var order []*draft
 	for _, f := range files {

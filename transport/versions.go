@@ -4,16 +4,32 @@ import "strings"
 
 // versions blocks the proof where NCCL is too old to print what it rests on.
 func (j *runJudge) versions() {
-	for _, f := range j.ev.files {
+	for _, o := range j.ev.outdated {
+		j.block(VersionTooOld, -1, o.at, o.detail)
+	}
+}
+
+// outdated is one place where an NCCL that is too old says its version.
+type outdated struct {
+	at     ref
+	detail string
+}
+
+// findOutdated lists them once for all runs: a body of evidence may hold as many
+// runs as processes, and their product is not to be walked.
+func findOutdated(files []*logFile) []outdated {
+	var old []outdated
+	for _, f := range files {
 		if v := unprefixedVersion(f.version.text); tooOld(v) {
-			j.block(VersionTooOld, -1, f.version, "")
+			old = append(old, outdated{f.version, ""})
 		}
 		for _, p := range f.procs {
 			if tooOld(p.version) {
-				j.block(VersionTooOld, -1, p.first, "NCCL "+p.version)
+				old = append(old, outdated{p.first, "NCCL " + p.version})
 			}
 		}
 	}
+	return old
 }
 
 // tooOld reports whether a version is below 2.6.4, which prints no network.
