@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,7 +69,7 @@ func newRehearseCommand() *cobra.Command {
 func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	fault, err := faults.Find(f.fault)
 	problems := []error{err}
-	if f.speed < 0 {
+	if !(f.speed >= 0) || math.IsInf(f.speed, 1) { // NaN compares with nothing
 		problems = append(problems, fmt.Errorf("--speed %g: want 0 or more; 1 is AWS's own pace, 600 the default", f.speed))
 	}
 	settings := map[string]string{}
@@ -81,7 +82,7 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 		settings[key] = value
 	}
 	root, err := f.checkout()
-	problems = append(problems, err)
+	problems = append(problems, err, f.files.Check(f.dir))
 	if err := errors.Join(problems...); err != nil {
 		return rehearsal.Options{}, err
 	}

@@ -69,6 +69,35 @@ func TestACycleSaysWhatBecameOfItsFolder(t *testing.T) {
 	assert.Contains(t, afterwards("/kept", false), "stay in /kept")
 }
 
+// TestSpeedIsANumber wants what divides nothing refused: NaN compares with
+// nothing, so it passes for a number that is not negative.
+func TestSpeedIsANumber(t *testing.T) {
+	t.Parallel()
+	for _, speed := range []string{"NaN", "Inf", "-Inf", "-1"} {
+		_, err := runCommand(t, "rehearse", "--speed="+speed, "--root", t.TempDir(), "--dir", t.TempDir())
+		require.ErrorContains(t, err, "want 0 or more", speed)
+	}
+}
+
+// TestResultFilesAreTriedFirst wants a file that cannot be written refused
+// before minutes of work, not after them.
+func TestResultFilesAreTriedFirst(t *testing.T) {
+	t.Parallel()
+	absent := filepath.Join(t.TempDir(), "absent", "result")
+	for _, flag := range []string{"--json", "--state", "--timeline"} {
+		_, err := runCommand(t, "rehearse", flag, absent, "--root", t.TempDir(), "--dir", t.TempDir())
+		require.ErrorContains(t, err, flag)
+		assert.ErrorContains(t, err, absent)
+	}
+	kept := filepath.Join(t.TempDir(), "result")
+	require.NoError(t, os.WriteFile(kept, []byte("old"), 0o600))
+	_, err := runCommand(t, "rehearse", "--json", kept, "--root", t.TempDir(), "--dir", t.TempDir())
+	require.Error(t, err)
+	body, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(body), "trying a file changes nothing in it")
+}
+
 func TestStepsNeedARehearsal(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
@@ -14,6 +15,39 @@ import (
 // Files says where a cycle writes what machines read; "" writes nothing.
 type Files struct {
 	JSON, State, Timeline string
+}
+
+// Check tries, before minutes of work, whether the files can be written. It
+// leaves what is in them. Files in dir itself pass: it may still have to be made.
+func (f Files) Check(dir string) error {
+	var problems []error
+	for _, file := range []struct{ flag, name string }{
+		{"--json", f.JSON}, {"--state", f.State}, {"--timeline", f.Timeline},
+	} {
+		if file.name == "" || dir != "" && filepath.Dir(file.name) == filepath.Clean(dir) {
+			continue
+		}
+		if err := writable(file.name); err != nil {
+			problems = append(problems, fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// writable opens a file as writing it would, and removes it if it was not there.
+func writable(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // a pipe or a device: to open it may wait for a reader
+	}
+	file, openErr := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if openErr != nil {
+		return openErr
+	}
+	if err = file.Close(); err == nil && info == nil {
+		return os.Remove(name)
+	}
+	return err
 }
 
 // Cycle runs one whole rehearsal: preview, up, verdict and, unless keep is
