@@ -120,6 +120,10 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 		s.headless(e, forms, tok, body)
 		return msg
 	}
+	if s.ownReport(start) {
+		s.drop()
+		return end
+	}
 	if repeated {
 		s.b.repeats++
 	}

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -116,4 +117,19 @@ func numberOr(n *int, unknown string) string {
 		return unknown
 	}
 	return strconv.Itoa(*n)
+}
+
+// What stands before a log line that a report quotes, as text and as JSON.
+const (
+	textQuote = "  line:  "
+	jsonQuote = `"text": "`
+)
+
+// ownReport reports whether the record that starts at start is quoted by an
+// earlier report, which often lies beside the logs: a quotation out of its order
+// is no evidence.
+func (s *scanner) ownReport(start int) bool {
+	before := s.d[max(0, start-32):start]
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	return string(before) == textQuote || string(bytes.TrimLeft(before, " ")) == jsonQuote
 }

@@ -144,6 +144,23 @@ func TestVerdictFormats(t *testing.T) {
 	}
 }
 
+// TestVerdictIgnoresItsOwnReports judges a folder again after reports were
+// written into it, as the gate does: they quote lines out of their order.
+func TestVerdictIgnoresItsOwnReports(t *testing.T) {
+	t.Parallel()
+	for fabric, want := range map[synth.Fabric]int{synth.OnEFA: 0, synth.SocketForced: 2} {
+		dir := logs(t, fabric)
+		for format, name := range map[string]string{"text": "report.txt", "json": "report.json"} {
+			out, status, _ := raytrain(t, "", "verdict", "--format", format, dir)
+			require.Equal(t, want, status)
+			require.Contains(t, out, "NCCL INFO Channel")
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(out), 0o600))
+		}
+		out, status, _ := raytrain(t, "", "verdict", dir)
+		assert.Equal(t, want, status, out)
+	}
+}
+
 // TestVerdictUsageErrors end with 1, and say what would be right.
 func TestVerdictUsageErrors(t *testing.T) {
 	t.Parallel()
