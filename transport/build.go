@@ -38,9 +38,8 @@ func conclude(files []*logFile, opts Options) Report {
 // judged lists the runs that count: those that span nodes or, when none does,
 // everything as one, so that its emptiness is explained.
 func (ev *evidence) judged() []*run {
-	all := ev.runs()
 	var wide []*run
-	for _, r := range all {
+	for _, r := range ev.runs {
 		if slices.ContainsFunc(r.comms, (*comm).spans) {
 			wide = append(wide, r)
 		}
@@ -88,14 +87,8 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 // fill writes the tables of the report.
 func fill(r *Report, ev *evidence) {
 	r.Communicators, r.Ranks = []Communicator{}, []Rank{}
-	silent := map[*comm]bool{}
-	for _, run := range ev.runs() {
-		for _, c := range run.comms {
-			silent[c] = run.silent()
-		}
-	}
 	for _, c := range ev.comms {
-		r.Communicators = append(r.Communicators, c.row(ev, silent[c]))
+		r.Communicators = append(r.Communicators, c.row(ev))
 	}
 	w := widest(ev.comms)
 	if w == nil {
@@ -145,7 +138,7 @@ func (t *tally) proves(v Verdict) bool {
 }
 
 // row renders a communicator.
-func (c *comm) row(ev *evidence, silent bool) Communicator {
+func (c *comm) row(ev *evidence) Communicator {
 	out := Communicator{ID: clean(c.key), RanksSeen: len(c.claims), Channels: map[string]int{}}
 	if c.size > 0 {
 		size := int(c.size)
@@ -164,7 +157,7 @@ func (c *comm) row(ev *evidence, silent bool) Communicator {
 		}
 		cl.providers(ev, &providers)
 		cl.tallyInto(counts)
-		if cl.joined(silent) {
+		if cl.joined(c.silent) {
 			joined++
 		}
 	}

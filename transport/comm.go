@@ -12,6 +12,8 @@ type comm struct {
 	sizes  bool // members disagree about the size, or a rank is outside it
 	nodes  int32
 	claims []*claim // by rank
+	// silent says that its run's NCCL prints no Connected lines.
+	silent bool
 	// stale says that another process claims one of these ranks as well.
 	stale bool
 }

@@ -18,13 +18,13 @@ func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 		if clean && p.file.repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
-		if t := p.dangling(j.silent); t != nil {
+		if t := p.dangling(c.silent); t != nil {
 			j.block(NeverConnected, cl.rank, t.netRef, "communicator "+c.key)
 			return
 		}
-		joined += p.connections(j.silent)
+		joined += p.connections(c.silent)
 		for _, q := range j.ev.aux[p] {
-			joined += q.connections(j.silent)
+			joined += q.connections(c.silent)
 		}
 	}
 	if joined == 0 || joined < held[cl.members[0].proc] {

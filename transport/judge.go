@@ -34,7 +34,6 @@ type runJudge struct {
 	efa, other, unknown int
 	blocked             bool
 	tainted             bool // some rank is known from de-duplicated lines only
-	silent              bool // the run's NCCL prints no Connected lines
 }
 
 // block records what keeps the run from being proven.
@@ -48,7 +47,6 @@ func (j *runJudge) block(c Code, rank int32, r ref, detail string) {
 // condition of the proof holds.
 func (j *runJudge) judge() Verdict {
 	wide := false
-	j.silent = j.run.silent()
 	for _, c := range j.run.comms {
 		if c.spans() {
 			wide = true

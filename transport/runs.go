@@ -7,11 +7,11 @@ type run struct {
 	comms []*comm
 }
 
-// runs splits the communicators into runs, in order of appearance: a
+// groupRuns splits the communicators into runs, in order of appearance: a
 // communicator belongs to the first one before it with which it shares a
 // process, be it through others.
-func (ev *evidence) runs() []*run {
-	parent := make([]int, len(ev.comms))
+func groupRuns(comms []*comm) []*run {
+	parent := make([]int, len(comms))
 	find := func(i int) int {
 		for parent[i] != i {
 			parent[i] = parent[parent[i]]
@@ -20,7 +20,7 @@ func (ev *evidence) runs() []*run {
 		return i
 	}
 	first := map[*process]int{} // a communicator of the process
-	for i, c := range ev.comms {
+	for i, c := range comms {
 		parent[i] = i
 		for _, cl := range c.claims {
 			for _, m := range cl.members {
@@ -35,8 +35,8 @@ func (ev *evidence) runs() []*run {
 		}
 	}
 	var out []*run
-	at := make([]*run, len(ev.comms))
-	for i, c := range ev.comms {
+	at := make([]*run, len(comms))
+	for i, c := range comms {
 		root := find(i)
 		if at[root] == nil {
 			at[root] = &run{}

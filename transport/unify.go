@@ -4,6 +4,7 @@ package transport
 type evidence struct {
 	files []*logFile
 	comms []*comm
+	runs  []*run
 	// aux lists, for a process, others that are parts of it: the rest of a
 	// rotated log, or a record whose host was torn.
 	aux map[*process][]*process
@@ -45,9 +46,14 @@ func unify(files []*logFile) *evidence {
 		}
 	}
 	ev.settle(claimOf)
-	for _, c := range ev.comms {
-		for _, cl := range c.claims {
-			cl.nets = cl.networks(ev.aux)
+	ev.runs = groupRuns(ev.comms)
+	for _, r := range ev.runs {
+		silent := r.silent()
+		for _, c := range r.comms {
+			c.silent = silent
+			for _, cl := range c.claims {
+				cl.nets = cl.networks(ev.aux)
+			}
 		}
 	}
 	return ev
