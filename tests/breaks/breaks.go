@@ -12,21 +12,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-)
 
-// Edit is one change of one source file.
-type Edit struct {
-	// File is relative to the checkout.
-	File string
-	// Search occurs in File exactly once and is replaced by Replace.
-	Search, Replace string
-}
+	"github.com/ray-train-efa/ray-train-efa/internal/overlay"
+)
 
 // Break is one way to wire the program wrongly.
 type Break struct {
 	Name string
 	// Edits bring it about.
-	Edits []Edit
+	Edits []overlay.Edit
 	// Phase is where the rehearsal must refuse.
 	Phase string
 	// Says are parts of the message, the cause and the next command among them.
@@ -49,68 +43,38 @@ type Result struct {
 	AccountEmpty *bool `json:"accountEmpty"`
 }
 
-// ErrOutOfStep reports a break whose search text is not in its file exactly
-// once: the program was changed and the list was not.
-var ErrOutOfStep = errors.New("break is out of step with the sources")
-
 // Sources returns the broken files below root, by their path relative to it.
 func (b Break) Sources(root string) (map[string]string, error) {
-	sources := map[string]string{}
-	for _, edit := range b.Edits {
-		text, edited := sources[edit.File]
-		if !edited {
-			read, err := os.ReadFile(filepath.Join(root, edit.File)) //nolint:gosec // a source file of this repository
-			if err != nil {
-				return nil, fmt.Errorf("reading the source of break %q: %w", b.Name, err)
-			}
-			text = string(read)
-		}
-		if n := strings.Count(text, edit.Search); n != 1 {
-			return nil, fmt.Errorf("%w: %q is %d times in %s; edit the entry %q in tests/breaks/table.go",
-				ErrOutOfStep, edit.Search, n, edit.File, b.Name)
-		}
-		sources[edit.File] = strings.Replace(text, edit.Search, edit.Replace, 1)
-	}
-	return sources, nil
+	sources, err := overlay.Sources(root, b.Edits...)
+	return sources, b.explain(err)
 }
 
-// overlay writes the broken files into scratch and returns the file that makes
-// Go's tools read them in place of the checkout's. The checkout stays untouched.
+// overlay writes the broken files into scratch and returns the list of them for
+// Go's tools.
 func (b Break) overlay(root, scratch string) (string, error) {
-	sources, err := b.Sources(root)
+	list, err := overlay.Write(root, scratch, b.Edits...)
+	return list, b.explain(err)
+}
+
+// explain names the entry that an error is about.
+func (b Break) explain(err error) error {
 	if err != nil {
-		return "", err
+		return fmt.Errorf("breaking the program; entry %q in tests/breaks/table.go: %w", b.Name, err)
 	}
-	replaced := map[string]string{}
-	for file, text := range sources {
-		broken := filepath.Join(scratch, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(broken, []byte(text), 0o600); err != nil {
-			return "", fmt.Errorf("writing break %q: %w", b.Name, err)
-		}
-		replaced[filepath.Join(root, file)] = broken
-	}
-	list, err := json.Marshal(struct{ Replace map[string]string }{replaced})
-	if err != nil {
-		return "", fmt.Errorf("listing the overlay of break %q: %w", b.Name, err)
-	}
-	name := filepath.Join(scratch, "overlay.json")
-	if err := os.WriteFile(name, list, 0o600); err != nil {
-		return "", fmt.Errorf("writing the overlay of break %q: %w", b.Name, err)
-	}
-	return name, nil
+	return nil
 }
 
 // Rehearse builds the broken program and runs a whole rehearsal of it. root is
 // the checkout, scratch an empty folder.
 func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Result, output string, err error) {
-	overlay, err := b.overlay(root, scratch)
+	list, err := b.overlay(root, scratch)
 	if err != nil {
 		return result, "", err
 	}
 	// Beside the whole program: a rehearsed pod sees of this machine little more than the toolchain's folder.
 	binary := filepath.Join(root, "bin", "raytrain-rehearse-broken")
 	defer os.Remove(binary) //nolint:errcheck // it is written anew each time
-	if out, err := goTool(ctx, root, "build", "-overlay", overlay, "-o", binary, "./cmd/raytrain-rehearse"); err != nil {
+	if out, err := goTool(ctx, root, "build", "-overlay", list, "-o", binary, "./cmd/raytrain-rehearse"); err != nil {
 		return result, "", fmt.Errorf("building break %q: %w:\n%s", b.Name, err, out)
 	}
 	file := filepath.Join(scratch, "result.json")
@@ -133,11 +97,11 @@ func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Resul
 
 // TurnsRed says whether each of the named tests of package tests fails.
 func (b Break) TurnsRed(ctx context.Context, root, scratch string) (bool, string, error) {
-	overlay, err := b.overlay(root, scratch)
+	list, err := b.overlay(root, scratch)
 	if err != nil {
 		return false, "", err
 	}
-	out, err := goTool(ctx, root, "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^("+b.Red+")$", "./tests")
+	out, err := goTool(ctx, root, "test", "-count=1", "-vet=off", "-overlay", list, "-run", "^("+b.Red+")$", "./tests")
 	if err == nil {
 		return false, out, nil
 	}
