@@ -96,14 +96,15 @@ func (c *controlPlane) network(ctx *pulumi.Context) (pulumi.StringInput, pulumi.
 		return nil, nil, err
 	}
 	var subnets pulumi.StringArray
-	for name, block := range map[string]string{"us-east-2a": "10.0.0.0/20", "us-east-2b": "10.0.16.0/20"} {
-		subnet, err := ec2.NewSubnet(ctx, name, &ec2.SubnetArgs{
-			VpcId: vpc.ID(), CidrBlock: pulumi.String(block), AvailabilityZone: pulumi.String(name), MapPublicIpOnLaunch: pulumi.Bool(true),
+	// In order: the node group takes the first subnet, in every run of the program the same.
+	for _, zone := range []struct{ name, block string }{{"us-east-2a", "10.0.0.0/20"}, {"us-east-2b", "10.0.16.0/20"}} {
+		subnet, err := ec2.NewSubnet(ctx, zone.name, &ec2.SubnetArgs{
+			VpcId: vpc.ID(), CidrBlock: pulumi.String(zone.block), AvailabilityZone: pulumi.String(zone.name), MapPublicIpOnLaunch: pulumi.Bool(true),
 		}, c.opts...)
 		if err != nil {
 			return nil, nil, err
 		}
-		association, err := ec2.NewRouteTableAssociation(ctx, name, &ec2.RouteTableAssociationArgs{SubnetId: subnet.ID(), RouteTableId: table.ID()}, c.opts...)
+		association, err := ec2.NewRouteTableAssociation(ctx, zone.name, &ec2.RouteTableAssociationArgs{SubnetId: subnet.ID(), RouteTableId: table.ID()}, c.opts...)
 		if err != nil {
 			return nil, nil, err
 		}
