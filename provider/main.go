@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	p "github.com/pulumi/pulumi-go-provider"
@@ -39,7 +40,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	if err := freshness.Check(binary, builtFrom); err != nil {
+	if err := freshness.Check(binary, builtFrom); err != nil || slices.Contains(os.Args[1:], freshness.CheckFlag) {
 		return err
 	}
 	code, err := train.Zip()

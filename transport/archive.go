@@ -3,13 +3,14 @@ package transport
 import (
 	"archive/tar"
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"golang.org/x/text/encoding/unicode"
 )
 
 // stream is a reader with everything below it that must be closed.
@@ -27,11 +28,11 @@ func (s *stream) Close() error {
 	return errors.Join(errs...)
 }
 
-// maxLayers bounds nested compression.
+// maxLayers bounds nested compression, the encoding of the text included.
 const maxLayers = 4
 
-// expand undoes compression, layer by layer, and says whether a plain log or a
-// tar archive is left.
+// expand undoes compression and UTF-16, layer by layer, and says whether a plain
+// log or a tar archive is left.
 func expand(r io.ReadCloser) (*stream, format, error) {
 	s := &stream{closers: []func() error{r.Close}}
 	var in io.Reader = r
@@ -55,6 +56,8 @@ func expand(r io.ReadCloser) (*stream, format, error) {
 			}
 			s.closers = append(s.closers, func() error { z.Close(); return nil })
 			in = z
+		case formatUTF16:
+			in = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Reader(b)
 		default:
 			s.Reader = b
 			return s, f, nil
@@ -63,14 +66,57 @@ func expand(r io.ReadCloser) (*stream, format, error) {
 	return nil, formatPlain, errors.New("more than four layers of compression")
 }
 
-// maxMember bounds what one archive member may hold once unpacked: members are
-// kept in memory, because an archive can only be read once through.
-const maxMember = 1 << 30
+// What one archive's member, and all of them together, may hold once unpacked:
+// a few kilobytes of zeros can be made to unpack to any size.
+const (
+	maxMember  = 1 << 30
+	maxArchive = 16 << 30
+)
+
+// spool keeps what an archive held, which can be read once only and may be larger
+// than memory, in a file that has no name and so goes with the last who reads it.
+type spool struct {
+	file *os.File
+	size int64
+}
+
+func newSpool() (*spool, error) {
+	file, err := os.CreateTemp("", "raytrain-archive-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &spool{file: file}, nil
+}
+
+// add stores a stream and says how to read it again.
+func (s *spool) add(r io.Reader) (open func() (io.ReadCloser, error), err error) {
+	start := s.size
+	n, err := io.Copy(s.file, io.LimitReader(r, maxMember+1))
+	s.size += n
+	switch {
+	case err != nil:
+		return nil, err
+	case n > maxMember:
+		return nil, fmt.Errorf("more than %d bytes; unpack the archive first", int64(maxMember))
+	case s.size > maxArchive:
+		return nil, fmt.Errorf("more than %d bytes in one archive; unpack it first", int64(maxArchive))
+	}
+	return func() (io.ReadCloser, error) {
+		return io.NopCloser(io.NewSectionReader(s.file, start, n)), nil
+	}, nil
+}
 
 // members reads the regular files of a tar archive. A member may itself be
 // compressed, as rotated logs are; an archive in an archive is an error, because
 // its logs would be left out.
 func members(name string, r io.Reader) ([]Source, error) {
+	kept, err := newSpool()
+	if err != nil {
+		return nil, fmt.Errorf("unpacking archive %q: %w", name, err)
+	}
 	var out []Source
 	t := tar.NewReader(r)
 	for {
@@ -92,15 +138,10 @@ func members(name string, r io.Reader) ([]Source, error) {
 		if f == formatTar {
 			return out, fmt.Errorf("reading %q: an archive inside an archive; unpack it first", member)
 		}
-		data, err := io.ReadAll(io.LimitReader(plain, maxMember+1))
+		open, err := kept.add(plain)
 		if err = errors.Join(err, plain.Close()); err != nil {
 			return out, fmt.Errorf("reading %q: %w", member, err)
 		}
-		if len(data) > maxMember {
-			return out, fmt.Errorf("reading %q: more than %d bytes; unpack the archive first", member, maxMember)
-		}
-		out = append(out, Source{Name: member, Open: func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(data)), nil
-		}})
+		out = append(out, Source{Name: member, Open: open})
 	}
 }

@@ -17,8 +17,11 @@ func conclude(files []*logFile, opts Options) Report {
 	found := newFindings()
 	verdict := EFA
 	runs := ev.judged()
+	shared := runJudge{opts: opts, ev: ev, found: found}
+	shared.everyRun()
 	for _, r := range runs {
-		j := &runJudge{opts: opts, ev: ev, run: r, found: found}
+		j := shared
+		j.run = r
 		verdict = worse(verdict, j.judge())
 	}
 	if len(runs) > 1 {

@@ -15,15 +15,17 @@ import (
 // Collect turns command-line paths into sources: files, folders (walked, in
 // name order), "-" for stdin, .gz and .zst files, and tar archives, plain or
 // compressed. Archives and compressed files are known by their first bytes, not
-// by their names. A pipe, such as a shell's <(command), is read as stdin is. The
-// first path that cannot be read is an error, because
-// evidence that is not read is incomplete.
+// by their names; so is UTF-16, which PowerShell's > writes. A pipe, such as a
+// shell's <(command), is read as stdin is. Paths that cannot be read are an
+// error, which names them all, because evidence that is not read is incomplete.
 func Collect(paths []string, stdin io.Reader) ([]Source, error) {
 	c := collector{seen: map[string]bool{}}
+	var problems []error
 	for _, path := range paths {
-		if err := c.path(path, stdin); err != nil {
-			return nil, err
-		}
+		problems = append(problems, c.path(path, stdin))
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
 	}
 	if len(c.out) == 0 {
 		return nil, fmt.Errorf("collecting logs from %q: no file in it", strings.Join(paths, " "))
@@ -191,6 +193,7 @@ const (
 	formatGzip
 	formatZstd
 	formatTar
+	formatUTF16
 )
 
 func formatOf(head []byte) format {
@@ -199,10 +202,28 @@ func formatOf(head []byte) format {
 		return formatGzip
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return formatZstd
+	case isUTF16(head):
+		return formatUTF16
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return formatTar
 	default:
 		return formatPlain
+	}
+}
+
+// isUTF16 wants the byte-order mark and, as a log that two stray bytes precede must
+// not be taken for one, a first character of ASCII.
+func isUTF16(head []byte) bool {
+	if len(head) < 4 {
+		return false
+	}
+	switch mark := [2]byte{head[0], head[1]}; mark {
+	case [2]byte{0xff, 0xfe}:
+		return head[2] != 0 && head[3] == 0
+	case [2]byte{0xfe, 0xff}:
+		return head[2] == 0 && head[3] != 0
+	default:
+		return false
 	}
 }
 

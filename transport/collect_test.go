@@ -3,16 +3,21 @@ package transport_test
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/ray-train-efa/ray-train-efa/transport"
 )
@@ -53,6 +58,13 @@ func archive(t *testing.T, members map[string][]byte) []byte {
 	return out.Bytes()
 }
 
+func utf16(t *testing.T, order unicode.Endianness, b []byte) []byte {
+	t.Helper()
+	out, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().Bytes(b)
+	require.NoError(t, err)
+	return out
+}
+
 // TestCollectUnpacks expects one plain log from every kind of packing, by
 // content and not by name, from a file and from stdin.
 func TestCollectUnpacks(t *testing.T) {
@@ -66,6 +78,8 @@ func TestCollectUnpacks(t *testing.T) {
 		{"plain", log, ""},
 		{"gzip", gzipped(t, log), ""},
 		{"zstd", zstandard(t, log), ""},
+		{"UTF-16 of PowerShell", utf16(t, unicode.LittleEndian, log), ""},
+		{"UTF-16, big-endian, in gzip", gzipped(t, utf16(t, unicode.BigEndian, log)), ""},
 		{"gzip in zstd", zstandard(t, gzipped(t, log)), ""},
 		{"tar", archive(t, map[string][]byte{"a/rank0.log": log}), ":a/rank0.log"},
 		{"tar.gz", gzipped(t, archive(t, map[string][]byte{"rank0.log": log})), ":rank0.log"},
@@ -92,6 +106,55 @@ func TestCollectUnpacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCollectNamesEveryBadPath expects one error for all that is to be mended.
+func TestCollectNamesEveryBadPath(t *testing.T) {
+	t.Parallel()
+	_, err := transport.Collect([]string{"/none/a", "testdata", "/none/b"}, nil)
+	require.ErrorContains(t, err, "/none/a")
+	require.ErrorContains(t, err, "/none/b")
+}
+
+// TestCollectTakesStrayBytesForALog expects that two bytes of rubbish, which are
+// UTF-16's mark, do not hide what follows.
+func TestCollectTakesStrayBytesForALog(t *testing.T) {
+	t.Parallel()
+	sources, err := transport.Collect([]string{"-"}, strings.NewReader("\xff\xfe"+oneLine))
+	require.NoError(t, err)
+	r, err := sources[0].Open()
+	require.NoError(t, err)
+	got, err := io.ReadAll(r)
+	require.NoError(t, err)
+	assert.Equal(t, "\xff\xfe"+oneLine, string(got))
+}
+
+// TestCollectReadsArchivesInParallel expects every member whole, also when all are
+// read at once and twice.
+func TestCollectReadsArchivesInParallel(t *testing.T) {
+	t.Parallel()
+	in := map[string][]byte{}
+	for i := range 40 {
+		in[fmt.Sprintf("rank%d.log", i)] = bytes.Repeat(fmt.Appendf(nil, "line of rank %d\n", i), 1000*(i+1))
+	}
+	sources, err := transport.Collect([]string{"-"}, bytes.NewReader(archive(t, in)))
+	require.NoError(t, err)
+	require.Len(t, sources, len(in))
+	var group errgroup.Group
+	for _, source := range slices.Concat(sources, sources) {
+		group.Go(func() error {
+			r, err := source.Open()
+			if err != nil {
+				return err
+			}
+			got, err := io.ReadAll(r)
+			if want := in[strings.TrimPrefix(source.Name, "-:")]; !bytes.Equal(got, want) {
+				return fmt.Errorf("%s: %d bytes, want %d", source.Name, len(got), len(want))
+			}
+			return errors.Join(err, r.Close())
+		})
+	}
+	require.NoError(t, group.Wait())
 }
 
 // TestCollectReadsPipesOnce expects every byte of what can be read only once,

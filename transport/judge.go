@@ -42,6 +42,12 @@ func (j *runJudge) block(c Code, rank int32, r ref, detail string) {
 	j.found.add(c, rank, r, detail)
 }
 
+// everyRun counts what may be any run's, and so weighs on each of them.
+func (j *runJudge) everyRun() {
+	j.orphanChannels()
+	j.torn()
+}
+
 // judge returns the run's verdict: any EFA beside anything else is mixed,
 // anything else alone is not-efa, and EFA alone is efa only when every
 // condition of the proof holds.
@@ -53,10 +59,8 @@ func (j *runJudge) judge() Verdict {
 			j.comm(c)
 		}
 	}
-	j.orphanChannels()
 	j.expectations()
 	j.versions()
-	j.torn()
 	if !wide && j.efa+j.other+j.unknown == 0 {
 		j.block(NoInterNode, -1, ref{}, "")
 	} else if j.efa+j.other+j.unknown == 0 {

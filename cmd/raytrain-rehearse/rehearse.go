@@ -163,7 +163,7 @@ func (f *rehearseFlags) one(command *cobra.Command) (rehearsal.Result, error) {
 	result, err := rehearsal.Cycle(command.Context(), options, f.files, f.keep)
 	switch {
 	case f.keep:
-		fmt.Fprintf(command.OutOrStdout(), "kept in %s: raytrain rehearse destroy --dir %s, then stop\n", f.dir, f.dir)
+		fmt.Fprintf(command.OutOrStdout(), "kept; later: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
 	case err == nil:
 		removeDir()
 		fmt.Fprintln(command.OutOrStdout(), afterwards(f.dir, temporary))

@@ -28,7 +28,7 @@ rehearsal. In the checkout, in a shell of its own:
   raytrain rehearse preview --dir DIR     # starts it, with an empty account
   eval "$(raytrain rehearse env --dir DIR)"
   pulumi preview && pulumi up
-  pulumi stack output kubeconfig --show-secrets > "$KUBECONFIG" && kubectl get pods -A
+  aws eks update-kubeconfig --name ray-train-efa && kubectl get pods -A
   pulumi destroy
 
 A Pulumi CLI before 3.208 wants --config-file "$RAYTRAIN_REHEARSAL_CONFIG" as

@@ -90,14 +90,12 @@ The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
 func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, format string) error {
 	formats := verdictFormats()
 	i := slices.IndexFunc(formats, func(f verdictFormat) bool { return f.name == format })
+	problems := optionProblems(opts)
 	if i < 0 {
-		return fmt.Errorf("flag --format %q: want one of %s", format, formatNames())
+		problems = append(problems, fmt.Errorf("flag --format %q: want one of %s", format, formatNames()))
 	}
-	if opts.WorldSize < 0 {
-		return fmt.Errorf("flag --world-size %d: want a number of ranks, such as 8", opts.WorldSize)
-	}
-	if opts.Nodes < 0 {
-		return fmt.Errorf("flag --nodes %d: want a number of nodes, such as 2", opts.Nodes)
+	if err := errors.Join(problems...); err != nil {
+		return err
 	}
 	report, err := judge(cmd.Context(), paths, cmd.InOrStdin(), opts)
 	if err != nil {
@@ -110,6 +108,24 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 		return &exit.Error{Code: code}
 	}
 	return nil
+}
+
+// optionProblems lists the expectations that no run can meet.
+func optionProblems(opts transport.Options) []error {
+	var problems []error
+	if opts.WorldSize < 0 {
+		problems = append(problems, fmt.Errorf("flag --world-size %d: want a number of ranks, such as 8", opts.WorldSize))
+	}
+	if opts.Nodes < 0 {
+		problems = append(problems, fmt.Errorf("flag --nodes %d: want a number of nodes, such as 2", opts.Nodes))
+	}
+	if opts.WorldSize > 0 && opts.Nodes > opts.WorldSize {
+		problems = append(problems, fmt.Errorf("flag --nodes %d: want at most --world-size %d: a node has a rank or more", opts.Nodes, opts.WorldSize))
+	}
+	if opts.Provider == "" {
+		problems = append(problems, errors.New(`flag --provider "": want a libfabric provider's name, such as efa`))
+	}
+	return problems
 }
 
 // judge collects and judges, and stops waiting when ctx ends: a read of standard

@@ -177,6 +177,10 @@ func TestVerdictUsageErrors(t *testing.T) {
 		{"format", []string{"--format", "yaml", dir}, `--format "yaml": want one of text|json|html|junit`},
 		{"world size", []string{"--world-size", "-1", dir}, "--world-size -1"},
 		{"nodes", []string{"--nodes", "-2", dir}, "--nodes -2"},
+		{"more nodes than ranks", []string{"--world-size", "2", "--nodes", "9", dir}, "--nodes 9: want at most --world-size 2"},
+		{"no provider", []string{"--provider", "", dir}, `--provider ""`},
+		{"the first of two", []string{"--world-size", "-1", "--format", "yaml", dir}, "--world-size -1"},
+		{"the second of two", []string{"--world-size", "-1", "--format", "yaml", dir}, `--format "yaml"`},
 		{"unknown flag", []string{"--strict", dir}, "unknown flag: --strict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

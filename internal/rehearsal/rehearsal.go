@@ -16,6 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
 // DefaultSpeed divides AWS's latencies: a control plane that takes nine
@@ -56,6 +57,13 @@ var ErrNotARehearsal = errors.New("not a rehearsal's folder")
 
 // Open starts what the rehearsal in options.Dir needs: folder, daemon, stack.
 func Open(ctx context.Context, options Options) (*Rehearsal, error) {
+	tools, err := toolchain.Locate(options.Root)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGate(ctx, tools.PluginRaytrain); err != nil {
+		return nil, err
+	}
 	if err := prepareDir(options.Dir); err != nil {
 		return nil, err
 	}

@@ -47,9 +47,14 @@ type stackState struct {
 	resources int
 	// gate is nil when the stack has no training job.
 	gate *gateState
+	// cluster is the EKS cluster's name, "" when the stack has none.
+	cluster string
 }
 
-const trainingJobType = "raytrain:index:TrainingJob"
+const (
+	trainingJobType = "raytrain:index:TrainingJob"
+	clusterType     = "aws:eks/cluster:Cluster"
+)
 
 // readState reads an exported stack.
 func readState(exported []byte) (stackState, error) {
@@ -59,11 +64,19 @@ func readState(exported []byte) (stackState, error) {
 	}
 	state := stackState{resources: len(d.Deployment.Resources)}
 	for _, resource := range d.Deployment.Resources {
-		if resource.Type != trainingJobType {
-			continue
+		var err error
+		switch resource.Type {
+		case trainingJobType:
+			state.gate = &gateState{}
+			err = json.Unmarshal(resource.Outputs, state.gate)
+		case clusterType:
+			var cluster struct {
+				Name string `json:"name"`
+			}
+			err = json.Unmarshal(resource.Outputs, &cluster)
+			state.cluster = cluster.Name
 		}
-		state.gate = &gateState{}
-		if err := json.Unmarshal(resource.Outputs, state.gate); err != nil {
+		if err != nil {
 			return stackState{}, fmt.Errorf("decoding the state of %q: %w", resource.URN, err)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 const exportedRed = `{"version":3,"deployment":{"resources":[
  {"urn":"urn:pulumi:rehearsal::ray-train-efa::aws:ec2/vpc:Vpc::vpc","type":"aws:ec2/vpc:Vpc","outputs":{"id":"vpc-1"}},
+ {"urn":"urn:pulumi:rehearsal::ray-train-efa::aws:eks/cluster:Cluster::c","type":"aws:eks/cluster:Cluster","outputs":{"name":"train"}},
  {"urn":"urn:pulumi:rehearsal::ray-train-efa::raytrain:index:TrainingJob::gate","type":"raytrain:index:TrainingJob",
   "outputs":{"verdict":"not-efa","hourlyUsd":9.5548,"attempt":1,
    "findings":[{"code":"plugin-not-found","severity":"error","rank":null,"file":"rank0.log","line":3,"text":"t","cause":"c","next":"n"}],
@@ -23,13 +24,15 @@ func TestReadState(t *testing.T) {
 	t.Parallel()
 	state, err := readState([]byte(exportedRed))
 	require.NoError(t, err)
-	assert.Equal(t, 2, state.resources)
+	assert.Equal(t, 3, state.resources)
+	assert.Equal(t, "train", state.cluster)
 	assert.Equal(t, "not-efa", state.verdict())
 	assert.Equal(t, "plugin-not-found", state.gate.Findings[0].Code)
 	assert.Equal(t, "NET/Socket 2, SHM 4", transports(state.gate.Ranks[0].Channels))
 
 	empty, err := readState([]byte(`{"deployment":{"resources":[]}}`))
 	require.NoError(t, err)
+	assert.Empty(t, empty.cluster)
 	assert.Equal(t, "none", empty.verdict(), "a stack without a job must never show an old verdict")
 
 	_, err = readState([]byte(`{`))

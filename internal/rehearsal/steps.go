@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/awscli"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/engine"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
 )
@@ -37,10 +38,12 @@ func (r *Rehearsal) Up(ctx context.Context) (*engine.Update, error) {
 	// An interrupted update has left a state, and whoever interrupted it wants to see it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
 	defer cancel()
-	if stateErr := r.showVerdict(ctx); stateErr != nil {
+	state, stateErr := r.state(ctx)
+	if stateErr != nil {
 		return update, errors.Join(err, stateErr)
 	}
-	return update, errors.Join(err, r.writeKubeconfig(ctx))
+	r.showVerdict(state)
+	return update, errors.Join(err, r.writeKubeconfig(ctx, state))
 }
 
 // Refresh compares the stack's state with what exists.
@@ -115,14 +118,10 @@ func changes(update *engine.Update) string {
 }
 
 // showVerdict prints the verdict with its per-rank table and findings.
-func (r *Rehearsal) showVerdict(ctx context.Context) error {
-	state, err := r.state(ctx)
-	if err != nil {
-		return err
-	}
+func (r *Rehearsal) showVerdict(state stackState) {
 	r.say("verdict (rehearsed): %s", state.verdict())
 	if state.gate == nil {
-		return nil
+		return
 	}
 	if len(state.gate.Ranks) > 0 {
 		r.say("  %-4s  %-34s  %-13s  %-8s  %s", "rank", "host", "network", "provider", "channels")
@@ -136,7 +135,6 @@ func (r *Rehearsal) showVerdict(ctx context.Context) error {
 	if state.gate.ReportPath != "" {
 		r.say("  report: %s", state.gate.ReportPath)
 	}
-	return nil
 }
 
 func orNone(text string) string {
@@ -154,18 +152,19 @@ func (r *Rehearsal) state(ctx context.Context) (stackState, error) {
 	return readState(exported)
 }
 
-// writeKubeconfig stores the exported kubeconfig where `rehearse env` points
-// kubectl. It holds no credentials: its exec entry calls the `aws` stand-in.
-func (r *Rehearsal) writeKubeconfig(ctx context.Context) error {
-	kubeconfig, err := r.engine.SecretOutput(ctx, "kubeconfig")
-	if err != nil || kubeconfig == "" {
-		return err
+// writeKubeconfig writes, where `rehearse env` points kubectl, how to reach the
+// stack's cluster: from the account, as a first update that was refused leaves no
+// outputs. A cluster that is not there, or not yet, leaves no file.
+func (r *Rehearsal) writeKubeconfig(ctx context.Context, state stackState) error {
+	if state.cluster == "" {
+		return nil
 	}
-	name := filepath.Join(r.options.Dir, "kubeconfig")
-	if err := os.WriteFile(name, []byte(kubeconfig), 0o600); err != nil {
-		return fmt.Errorf("writing the kubeconfig: %w", err)
+	_, err := awscli.UpdateKubeconfig(ctx, r.daemon.Account(), state.cluster, region, filepath.Join(r.options.Dir, "kubeconfig"))
+	var refused *api.Error
+	if errors.Is(err, awscli.ErrNotActive) || errors.As(err, &refused) && refused.Code == "ResourceNotFoundException" {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // Stop ends the daemon; the folder stays.

@@ -11,8 +11,9 @@ import (
 	"strings"
 )
 
-// ErrMissing means that a part of the toolchain is not there yet: set-up has not run, or was interrupted.
-var ErrMissing = errors.New("run make setup")
+// ErrMissing means that a part of the toolchain is not there yet: set-up or build has not run, or was interrupted.
+// `make build` sets up first what it needs.
+var ErrMissing = errors.New("run make build")
 
 // ErrNoCheckout means that no folder on the way up to the file system's root is a checkout of this project.
 var ErrNoCheckout = errors.New("not inside a checkout of ray-train-efa")

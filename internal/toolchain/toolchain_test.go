@@ -45,13 +45,13 @@ func TestLocateNamesWhatIsMissing(t *testing.T) {
 	root, cache := checkout(t)
 	_, err := toolchain.Locate(root)
 	require.ErrorIs(t, err, toolchain.ErrMissing)
-	assert.ErrorContains(t, err, "no bin/raytrain, bin/raytrain-rehearse, bin/pulumi-resource-aws, provider/pulumi-resource-raytrain: run make setup")
+	assert.ErrorContains(t, err, "no bin/raytrain, bin/raytrain-rehearse, bin/pulumi-resource-aws, provider/pulumi-resource-raytrain: run make build")
 
 	// A cache that was cleaned leaves links that point nowhere.
 	require.NoError(t, os.RemoveAll(cache))
 	_, err = toolchain.LocateInstalled(root)
 	require.ErrorIs(t, err, toolchain.ErrMissing)
-	assert.ErrorContains(t, err, "no bin/ray-venv/bin/ray: run make setup")
+	assert.ErrorContains(t, err, "no bin/ray-venv/bin/ray: run make build")
 }
 
 func TestFindRootSkipsModulesOfTools(t *testing.T) {

@@ -2,26 +2,18 @@ package train_test
 
 import (
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 func TestParametersAreThoseOfThePythonCode(t *testing.T) {
 	t.Parallel()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
-	command := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "ray-venv", "bin", "python"), "-c",
-		"import json; from raytrain_job.model import MODELS; print(json.dumps({k: v.parameters for k, v in MODELS.items()}))")
-	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
-	output, err := command.Output()
+	output, err := python(t, "-c",
+		"import json; from raytrain_job.model import MODELS; print(json.dumps({k: v.parameters for k, v in MODELS.items()}))").Output()
 	require.NoError(t, err)
 	var models map[string]int64
 	require.NoError(t, json.Unmarshal(output, &models))

@@ -11,16 +11,21 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
-// TestPython runs the training code's own tests in the environment that a
-// rehearsal's image has: real torch, without Ray.
-func TestPython(t *testing.T) {
-	t.Parallel()
+// python is a command of the environment that a rehearsal's image has: real torch.
+func python(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
-	python := filepath.Join(root, "bin", "ray-venv", "bin", "python")
-	require.FileExists(t, python, "no Python environment with torch: run make setup")
-	command := exec.CommandContext(t.Context(), python, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	tools, err := toolchain.LocateInstalled(root)
+	require.NoError(t, err)
+	command := exec.CommandContext(t.Context(), filepath.Join(tools.RayVenv, "bin", "python"), args...)
 	command.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
-	output, err := command.CombinedOutput()
+	return command
+}
+
+// TestPython runs the training code's own tests, without Ray.
+func TestPython(t *testing.T) {
+	t.Parallel()
+	output, err := python(t, "-m", "unittest", "discover", "-s", "tests", "-t", ".").CombinedOutput()
 	require.NoError(t, err, string(output))
 }

@@ -19,6 +19,9 @@ import (
 // ErrStale means that the sources changed after the binary was built.
 var ErrStale = errors.New("this provider was built from other sources")
 
+// CheckFlag makes the provider check itself and end, without serving.
+const CheckFlag = "-check-freshness"
+
 // marker lies beside a binary that lies in its sources.
 const marker = "PulumiPlugin.yaml"
 

@@ -122,7 +122,8 @@ func TestKeptRehearsal(t *testing.T) {
 	interruptedUpIsAdopted(t, k, changed)
 	disabledJobIsRunAnew(t, k, changed)
 
-	pods, err := k.shell(t, "kubectl get pods --all-namespaces && pulumi stack ls")
+	own := filepath.Join(t.TempDir(), "kubeconfig")
+	pods, err := k.shell(t, "export KUBECONFIG="+own+" && aws eks update-kubeconfig --name ray-train-efa && kubectl get pods --all-namespaces && pulumi stack ls")
 	require.NoError(t, err, pods)
 	assert.Contains(t, pods, "train-head")
 	assert.Contains(t, pods, "rehearsal")

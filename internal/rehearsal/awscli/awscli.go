@@ -52,7 +52,7 @@ func (c Command) Run(ctx context.Context) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errUsage):
-		fmt.Fprintf(c.Stderr, "aws (rehearsed): %v\nIt knows: aws --version; aws eks get-token --cluster-name NAME [--region R] [--role-arn ARN] [--output json]; aws eks describe-cluster --name NAME [--region R] [--output json]; aws sts get-caller-identity\n", err)
+		fmt.Fprintf(c.Stderr, "aws (rehearsed): %v\nIt knows: aws --version; aws eks get-token --cluster-name NAME [--region R] [--role-arn ARN] [--output json]; aws eks describe-cluster --name NAME [--region R] [--output json]; aws eks update-kubeconfig --name NAME [--region R] [--kubeconfig FILE]; aws sts get-caller-identity\n", err)
 		return exitUsage
 	case errors.As(err, &awsError):
 		operation := awsError.Operation[strings.LastIndex(awsError.Operation, " ")+1:]
@@ -81,6 +81,8 @@ func (c Command) run(ctx context.Context) error {
 		return c.getToken(ctx, options)
 	case "eks describe-cluster":
 		return c.describeCluster(ctx, options)
+	case "eks update-kubeconfig":
+		return c.updateKubeconfig(ctx, options)
 	case "sts get-caller-identity":
 		return c.getCallerIdentity(ctx)
 	default:
@@ -99,7 +101,7 @@ func parse(args []string) (options map[string]string, words []string, err error)
 		}
 		name, value, inline := strings.Cut(name, "=")
 		switch name {
-		case "cluster-name", "name", "region", "output", "role-arn", "profile":
+		case "cluster-name", "name", "region", "output", "role-arn", "profile", "kubeconfig":
 		default:
 			return nil, nil, fmt.Errorf("option --%s: %w", name, errUsage)
 		}
@@ -147,43 +149,6 @@ func (c Command) getToken(ctx context.Context, options map[string]string) error 
 		Kind: "ExecCredential", APIVersion: requestedVersion(os.Getenv("KUBERNETES_EXEC_INFO")),
 		Status: credentialStatus{ExpirationTimestamp: answer.Expiration, Token: answer.Token},
 	})
-}
-
-// clusterDescription is the part of EKS's answer that tells one cluster from
-// another of the same name. Source: EKS API reference, DescribeCluster.
-type clusterDescription struct {
-	Cluster struct {
-		Name     string `json:"name"`
-		ARN      string `json:"arn"`
-		Endpoint string `json:"endpoint"`
-		Status   string `json:"status"`
-		Version  string `json:"version"`
-	} `json:"cluster"`
-}
-
-// describeCluster tells a cluster that exists from one that is gone, which the
-// account refuses with ResourceNotFoundException.
-func (c Command) describeCluster(ctx context.Context, options map[string]string) error {
-	if options["name"] == "" {
-		return fmt.Errorf("the following arguments are required: --name: %w", errUsage)
-	}
-	account, err := c.Connect()
-	if err != nil {
-		return err
-	}
-	args, err := json.Marshal(map[string]string{"name": options["name"]})
-	if err != nil {
-		return fmt.Errorf("encoding the cluster's name: %w", err)
-	}
-	answer, err := account.Invoke(ctx, api.InvokeRequest{Token: "aws:eks/getCluster:getCluster", Args: args})
-	if err != nil {
-		return err
-	}
-	var description clusterDescription
-	if err := json.Unmarshal(answer, &description.Cluster); err != nil {
-		return fmt.Errorf("decoding cluster %q: %w", options["name"], err)
-	}
-	return json.NewEncoder(c.Stdout).Encode(description)
 }
 
 // region is where a command looks, in the CLI's own order.

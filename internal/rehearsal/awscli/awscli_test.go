@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/awscli"
@@ -18,6 +21,8 @@ import (
 type fakeAccount struct {
 	asked api.TokenRequest
 	err   error
+	// status is the cluster's; "" means ACTIVE.
+	status string
 }
 
 func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
@@ -25,7 +30,15 @@ func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.To
 	return api.TokenAnswer{Token: "k8s-aws-v1.x", Expiration: "2026-11-30T04:14:00Z"}, f.err
 }
 
-func (f *fakeAccount) Invoke(context.Context, api.InvokeRequest) (json.RawMessage, error) {
+func (f *fakeAccount) Invoke(_ context.Context, request api.InvokeRequest) (json.RawMessage, error) {
+	if request.Token == "aws:eks/getCluster:getCluster" {
+		status := f.status
+		if status == "" {
+			status = "ACTIVE"
+		}
+		return json.RawMessage(`{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
+			`"certificateAuthorities":[{"data":"Q0E="}],"status":"` + status + `","version":"1.36"}`), f.err
+	}
 	return json.RawMessage(`{"accountId":"111122223333","arn":"arn:aws:iam::111122223333:user/rehearsal","userId":"U"}`), f.err
 }
 
@@ -56,7 +69,8 @@ func TestRun(t *testing.T) {
 		{name: "description without a name", args: []string{"eks", "describe-cluster"}, want: 252, stderr: "--name"},
 		{
 			name: "description", args: []string{"eks", "describe-cluster", "--name", "c", "--region", "us-east-2", "--output", "json"},
-			stdout: `{"cluster":{"name":"","arn":"arn:aws:iam::111122223333:user/rehearsal","endpoint":"","status":"","version":""}}` + "\n",
+			stdout: `{"cluster":{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
+				`"certificateAuthority":{"data":"Q0E="},"status":"ACTIVE","version":"1.36"}}` + "\n",
 		},
 		{
 			name: "a cluster that is gone", args: []string{"eks", "describe-cluster", "--name", "c"},
@@ -97,4 +111,39 @@ func TestRunWithoutRehearsal(t *testing.T) {
 	}.Run(context.Background())
 	require.Equal(t, 255, status)
 	assert.Contains(t, stderr.String(), "no rehearsal is running")
+}
+
+// TestUpdateKubeconfig expects a file that leads to the cluster, beside what was in it.
+func TestUpdateKubeconfig(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config")
+	t.Setenv("KUBECONFIG", path)
+	t.Setenv("AWS_REGION", "us-east-2")
+	other := clientcmdapi.NewConfig()
+	other.Clusters["mine"] = &clientcmdapi.Cluster{Server: "https://127.0.0.9"}
+	require.NoError(t, clientcmd.WriteToFile(*other, path))
+
+	run := func(account *fakeAccount) (status int, said string) {
+		var out bytes.Buffer
+		status = awscli.Command{
+			Args: []string{"eks", "update-kubeconfig", "--name", "c"}, Stdout: &out, Stderr: &out,
+			Connect: func() (awscli.Account, error) { return account, nil },
+		}.Run(t.Context())
+		return status, out.String()
+	}
+	status, said := run(&fakeAccount{status: "CREATING"})
+	assert.Equal(t, 255, status)
+	assert.Contains(t, said, "its status is CREATING")
+
+	status, said = run(&fakeAccount{})
+	const arn = "arn:aws:eks:us-east-2:111122223333:cluster/c"
+	assert.Equal(t, 0, status, said)
+	assert.Contains(t, said, "Added new context "+arn)
+	written, err := clientcmd.LoadFromFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, arn, written.CurrentContext)
+	assert.Equal(t, "https://127.0.0.9", written.Clusters["mine"].Server)
+	assert.Equal(t, "https://127.0.0.2", written.Clusters[arn].Server)
+	assert.Equal(t, []byte("CA"), written.Clusters[arn].CertificateAuthorityData)
+	assert.Equal(t, []string{"--region", "us-east-2", "eks", "get-token", "--cluster-name", "c", "--output", "json"}, written.AuthInfos[arn].Exec.Args)
+	assert.Empty(t, written.AuthInfos[arn].Token)
 }

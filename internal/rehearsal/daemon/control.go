@@ -134,6 +134,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
+// Account is the rehearsed AWS account.
+func (c *Client) Account() *client.Client { return c.aws }
+
 // SetFaults replaces the account's faults.
 func (c *Client) SetFaults(ctx context.Context, faults account.Faults) error {
 	return c.aws.Call(ctx, http.MethodPost, api.PathFaults, faults, nil)

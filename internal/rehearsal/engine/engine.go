@@ -245,17 +245,6 @@ func (e *Engine) Outputs(ctx context.Context) (map[string]json.RawMessage, error
 	return values, nil
 }
 
-// SecretOutput returns one export of the stack, secret or not, as text; ""
-// when the stack has no such export.
-func (e *Engine) SecretOutput(ctx context.Context, name string) (string, error) {
-	outputs, err := e.stack.Outputs(ctx)
-	if err != nil {
-		return "", fmt.Errorf("reading the exports of stack %q: %w", StackName, err)
-	}
-	text, _ := outputs[name].Value.(string)
-	return text, nil
-}
-
 // Export returns the state of the stack as `pulumi stack export` prints it.
 func (e *Engine) Export(ctx context.Context) ([]byte, error) {
 	deployment, err := e.stack.Export(ctx)

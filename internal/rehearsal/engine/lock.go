@@ -46,7 +46,7 @@ func lockIsStale(dir string) (bool, error) {
 			PID int `json:"pid"`
 		}
 		if err := json.Unmarshal(body, &lock); err != nil {
-			return false, fmt.Errorf("decoding the lock %q: %w", file, err)
+			return false, fmt.Errorf("decoding the lock %q: %w; next: remove the file if no update of this rehearsal runs", file, err)
 		}
 		if lock.PID > 0 && !errors.Is(syscall.Kill(lock.PID, 0), syscall.ESRCH) {
 			return false, nil
