@@ -14,6 +14,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal"
 	"github.com/ray-train-efa/ray-train-efa/internal/rehearsal/faults"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
 
@@ -72,14 +73,17 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	if !(f.speed >= 0) || math.IsInf(f.speed, 1) { // NaN compares with nothing
 		problems = append(problems, fmt.Errorf("--speed %g: want 0 or more; 1 is AWS's own pace, 600 the default", f.speed))
 	}
-	settings := map[string]string{}
+	overrides := map[string]string{}
 	for _, override := range f.settingOverrides {
 		key, value, ok := strings.Cut(override, "=")
 		if !ok || key == "" {
 			problems = append(problems, fmt.Errorf("--set %q: want KEY=VALUE, such as job.steps=8", override))
 			continue
 		}
-		settings[key] = value
+		overrides[key] = value
+	}
+	for _, unknown := range settings.Unknown(overrides) {
+		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value, unknown.Cause, unknown.Allowed))
 	}
 	root, err := f.checkout()
 	problems = append(problems, err, f.files.Check(f.dir))
@@ -87,7 +91,7 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 		return rehearsal.Options{}, err
 	}
 	return rehearsal.Options{
-		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: settings,
+		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: overrides,
 		Program: stack.Run, Out: out,
 	}, nil
 }

@@ -45,11 +45,14 @@ func TestListFaultsPrintsTheTable(t *testing.T) {
 
 func TestBadFlagsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := runCommand(t, "rehearse", "--fault", "nope", "--speed", "-1", "--set", "steps", "--root", t.TempDir(), "--dir", t.TempDir())
+	_, err := runCommand(t, "rehearse", "--fault", "nope", "--speed", "-1", "--set", "steps",
+		"--set", "job.steps=4", "--set", "job.Steps=4", "--set", "speed=9", "--root", t.TempDir(), "--dir", t.TempDir())
 	require.Error(t, err)
-	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`, "make setup"} {
+	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`, "--set job.Steps=4: no such setting; did you mean job.steps?",
+		"--set speed=9: no such setting; ", "make setup"} {
 		assert.ErrorContains(t, err, want)
 	}
+	assert.NotContains(t, err.Error(), "--set job.steps=4")
 }
 
 // A refused command leaves nothing behind.

@@ -81,6 +81,19 @@ func (f Field) problem(p Problem) Problem {
 	return p
 }
 
+// Unknown reports those of the values, keyed by setting without namespace, that no setting has. An inline program needs
+// it: hostConfig has no answer there.
+func Unknown(values map[string]string) Problems {
+	known := map[string]bool{}
+	for _, f := range fields() {
+		known[f.Key] = true
+	}
+	for _, group := range groups() {
+		known[group] = true
+	}
+	return unknown(values, known)
+}
+
 // unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its default in force.
 func unknown(flat map[string]string, known map[string]bool) Problems {
 	var problems Problems
