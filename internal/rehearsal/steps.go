@@ -56,9 +56,12 @@ func (r *Rehearsal) Refresh(ctx context.Context) (*engine.Update, error) {
 func (r *Rehearsal) Destroy(ctx context.Context) (*engine.Update, error) {
 	r.heading("destroy")
 	update, err := r.ended(r.engine.Destroy(ctx))
+	// Whoever interrupts a destroy must know what still bills.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+	defer cancel()
 	inventory, listErr := r.daemon.Inventory(ctx)
 	if listErr != nil {
-		return update, errors.Join(err, fmt.Errorf("listing what is left in the account: %w", listErr))
+		return update, errors.Join(err, fmt.Errorf("%w, as far as is known: listing what is left: %w", ErrLeft, listErr))
 	}
 	left := remains(inventory)
 	if len(left) == 0 {

@@ -136,7 +136,12 @@ func (d *daemon) control() http.Handler {
 		_ = json.NewEncoder(w).Encode(d.status()) // a client that went away needs no answer
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
+		// The whole answer leaves before the server ends, which drops what it still holds.
+		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusAccepted)
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			d.log.Warn("answering stop", "error", err)
+		}
 		d.stop()
 	})
 	return mux

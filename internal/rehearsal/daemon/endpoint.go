@@ -55,7 +55,7 @@ func ReadEndpoint(dir string) (Endpoint, error) {
 	}
 	var endpoint Endpoint
 	if err := json.Unmarshal(body, &endpoint); err != nil {
-		return Endpoint{}, fmt.Errorf("decoding %q: %w", path, err)
+		return Endpoint{}, fmt.Errorf("decoding %q: %w; next: end the process rehearsal-daemon of this folder, if one runs, and remove the file", path, err)
 	}
 	return endpoint, nil
 }
