@@ -15,7 +15,7 @@ func Devices() []Device { return []Device{CUDA, CPU} }
 // Training is what the job computes. Each field is part of the proof: another
 // value needs another run.
 type Training struct {
-	// Model is a Hugging Face name, or "tiny" for one that is built in place.
+	// Model names a shape that the training code builds in place, with random weights.
 	Model string `pulumi:"model"`
 	// Steps is the number of optimizer steps.
 	Steps int `pulumi:"steps"`

@@ -55,7 +55,6 @@ var (
 	rayForm      = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 	labelForm    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 	arnForm      = regexp.MustCompile(`^arn:aws[a-z-]*:(iam|sts)::[0-9]{12}:(role|user|assumed-role)/.+$`)
-	modelForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]*$`)
 )
 
 func fields() []Field {
@@ -166,12 +165,12 @@ func jobFields() []Field {
 	return []Field{
 		{Key: "job.enabled", Type: Boolean, Default: "true", Allowed: "true or false", Example: "true",
 			set: boolean(func(s *Settings) *bool { return &s.Job.Enabled })},
-		{Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B", Allowed: "a Hugging Face model name, or tiny",
-			Example: "Qwen/Qwen2.5-1.5B", set: matching(modelForm, func(s *Settings) *string { return &s.Job.Model })},
+		{Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B", Allowed: fmt.Sprintf("one of %q", Models()),
+			Example: "Qwen/Qwen2.5-1.5B", set: oneOf(Models(), func(s *Settings) *string { return &s.Job.Model })},
 		{Key: "job.device", Type: String, Default: string(CUDA), Allowed: fmt.Sprintf("one of %v", Devices()),
 			Example: string(CUDA), set: setDevice},
-		{Key: "job.steps", Type: Integer, Default: "20", Allowed: "1 to 1000000", Example: "20",
-			set: between(1, 1000000, func(s *Settings) *int { return &s.Job.Steps })},
+		{Key: "job.steps", Type: Integer, Default: "20", Allowed: "2 to 1000000: the first one warms up", Example: "20",
+			set: between(2, 1000000, func(s *Settings) *int { return &s.Job.Steps })},
 		{Key: "job.batchSize", Type: Integer, Default: "1", Allowed: "1 to 1024 sequences per rank", Example: "1",
 			set: between(1, 1024, func(s *Settings) *int { return &s.Job.BatchSize })},
 		{Key: "job.sequenceLength", Type: Integer, Default: "512", Allowed: "8 to 131072 tokens", Example: "512",

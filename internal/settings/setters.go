@@ -35,6 +35,17 @@ func matching(form *regexp.Regexp, at func(*Settings) *string) setter {
 	}
 }
 
+// oneOf takes what is in the list.
+func oneOf(list []string, at func(*Settings) *string) setter {
+	return func(s *Settings, value string) error {
+		if !slices.Contains(list, value) {
+			return errForm
+		}
+		*at(s) = value
+		return nil
+	}
+}
+
 // optional lets an empty value pass, which leaves the setting empty.
 func optional(set setter) setter {
 	return func(s *Settings, value string) error {

@@ -115,11 +115,15 @@ const (
 // Devices lists every Device.
 func Devices() []Device { return []Device{CUDA, CPU} }
 
+// Models lists the shapes of model that the training code can build, with random
+// weights; jobs/train, which depends on nothing here, has the same list.
+func Models() []string { return []string{"Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B", "tiny"} }
+
 // Job is the training job that the gate judges.
 type Job struct {
 	// Enabled is false to stand the platform up alone.
 	Enabled bool
-	// Model is a Hugging Face model name, or tiny for a model made on the spot.
+	// Model is one of Models.
 	Model string
 	// Device is where the job computes.
 	Device Device

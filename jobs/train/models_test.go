@@ -2,11 +2,14 @@ package train_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
@@ -23,6 +26,8 @@ func TestParametersAreThoseOfThePythonCode(t *testing.T) {
 		assert.True(t, ok, name)
 		assert.Equal(t, want, got, name)
 	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(models)), train.Models())
+	assert.Equal(t, train.Models(), settings.Models(), "a model that the settings allow must be one that can be trained")
 	_, ok := train.Parameters("another")
 	assert.False(t, ok)
 }

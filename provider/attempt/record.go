@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+
+	"github.com/ray-train-efa/ray-train-efa/provider/counters"
 )
 
 // Record is what the cluster knows about the newest attempt of one resource.
@@ -27,6 +29,9 @@ type Record struct {
 	SubmissionID string `json:"submissionId"`
 	// Session is the head's session at the submission; empty before it.
 	Session string `json:"session"`
+	// Counters are what the worker pods' EFA counters stood at before the
+	// submission, by pod; null when they could not be read.
+	Counters map[string]counters.Reading `json:"counters,omitempty"`
 	// Settled is true once the attempt was judged or given up. A settled
 	// attempt proves nothing ever again.
 	Settled bool `json:"settled"`

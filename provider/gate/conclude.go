@@ -22,7 +22,7 @@ func (r *runner) conclude(
 	report := judgement.Report
 	state.Verdict = string(report.Verdict)
 	state.JobStatus = string(end.job.Status)
-	state.Findings = slices.Concat(findings(report.Findings), r.seenAround.found)
+	state.Findings = slices.Concat(r.stillActive(end), findings(report.Findings), r.seenAround.found)
 	state.Ranks = ranks(report.Ranks, judgement.Manifests)
 	state.Counters = moved
 	seen := len(judgement.Manifests)
@@ -58,7 +58,7 @@ func (r *runner) refusal(state State, end ending, log []byte) refusal.Refusal {
 		Verdict: state.Verdict, Rehearsed: r.env.Rehearsed, SubmissionID: state.SubmissionID,
 		JobStatus: state.JobStatus, ExitCode: end.job.ExitCode,
 		RanksSeen: *state.WorldSize, WorldSize: r.in.Expectations.WorldSize,
-		TimedOut: end.timedOut, DeadlineSeconds: r.in.DeadlineSeconds,
+		TimedOut: end.timedOut, StillActive: end.stillActive, DeadlineSeconds: r.in.DeadlineSeconds,
 		Findings: state.Findings, ReportPath: state.ReportPath, HourlyUSD: r.in.HourlyUSD,
 	}
 	if end.job.Status == rayapi.Failed {
@@ -68,6 +68,19 @@ func (r *runner) refusal(state State, end ending, log []byte) refusal.Refusal {
 		}
 	}
 	return said
+}
+
+// stillActive is the finding about a job that goes on after it was told to stop.
+func (r *runner) stillActive(end ending) []jobs.Finding {
+	if !end.stillActive {
+		return nil
+	}
+	return []jobs.Finding{{
+		Code: "job-still-active", Severity: "error", Text: string(end.job.Status) + ": " + string(r.redact([]byte(end.job.Message))),
+		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; it may go on, or start, and hold the GPUs", stopPatience),
+		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay makes new ones), then pulumi up",
+			r.in.Namespace, r.in.RayCluster),
+	}}
 }
 
 // attempted is a state without an outcome yet. Its attempt number is the newest

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pulumi/pulumi-go-provider/infer"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
@@ -48,7 +49,10 @@ func (t TrainingJob) excuse(ctx context.Context, cluster Cluster, state State, c
 	if ctx.Err() != nil {
 		return cause
 	}
-	if cluster != nil {
+	var answered apierrors.APIStatus
+	// An API server that answers is there, whatever the account that the shell
+	// has credentials for knows of it.
+	if cluster != nil && !errors.As(cause, &answered) {
 		presence, err := cluster.Presence(ctx, state.ClusterName, state.Region)
 		if presence == kube.Gone {
 			t.env.Log(ctx, fmt.Sprintf("cluster %s is gone, and the job with it", state.ClusterName))
@@ -94,11 +98,8 @@ func (r *runner) stop(ctx context.Context, record attempt.Record) error {
 	if err != nil || !running {
 		return err
 	}
+	// A head that runs and does not answer may run the job all the same.
 	job, err := r.lookUp(ctx, record)
-	if errors.Is(err, rayapi.ErrUnreachable) && ctx.Err() == nil {
-		r.env.Log(ctx, fmt.Sprintf("the Ray head does not answer; job %s ends with it", record.SubmissionID))
-		return nil
-	}
 	if err != nil || job == nil || attempt.Classify(record, job) != attempt.Active {
 		return err
 	}

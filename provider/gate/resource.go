@@ -77,7 +77,7 @@ func splitID(id string) (name, instance string, err error) {
 	return id[:i], id[i+1:], nil
 }
 
-var errForeignID = errors.New("not made by this provider")
+var errForeignID = errors.New("not made by this provider; next: pulumi state delete URN, which forgets the job and stops nothing")
 
 // Create runs the job, or adopts the one that a killed update left running.
 // Nothing runs in a preview.

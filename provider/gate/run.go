@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
@@ -36,7 +37,7 @@ type runner struct {
 	previous *attempt.Record
 	// record is the attempt that is being worked on; zero before there is one.
 	record attempt.Record
-	// workers are the worker pods' names, and before their counters.
+	// workers are the worker pods' names, and before their counters before the job.
 	workers []string
 	before  map[string]counters.Reading
 	// seenAround is what the cluster told before the job was submitted; empty
@@ -56,13 +57,14 @@ func (r *runner) proved(ctx context.Context, state State) (bool, error) {
 
 // execute brings the wanted proof about. An error means that no attempt was
 // begun; once one is, whatever happens is in the state, so that a destroy can
-// find and stop its job.
+// find and stop its job. A create that was interrupted before it had a name for
+// itself has nothing to find, and must leave no state under half an id.
 func (r *runner) execute(ctx context.Context) (State, error) {
 	state, err := r.advance(ctx)
 	switch {
 	case err == nil:
 		return state, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && r.instance != "":
 		return r.interrupted(context.Cause(ctx)), nil //nolint:nilerr // the state fails the update, and keeps the cause
 	case r.record.SubmissionID != "":
 		return r.interrupted(err), nil
@@ -73,10 +75,25 @@ func (r *runner) execute(ctx context.Context) (State, error) {
 
 func (r *runner) advance(ctx context.Context) (State, error) {
 	action, err := r.decide(ctx)
+	if errors.Is(err, rayapi.ErrUnreachable) && ctx.Err() == nil {
+		// A head that starts, or starts again, does not answer yet. The preflight
+		// waits for it, or says what keeps it.
+		findings, waitErr := r.preflight(ctx)
+		switch {
+		case waitErr != nil:
+			return State{}, errors.Join(err, waitErr)
+		case len(findings) > 0:
+			return r.refusedBefore(findings), nil
+		}
+		action, err = r.decide(ctx)
+	}
 	if err != nil {
 		return State{}, err
 	}
 	if action != attempt.Adopt {
+		if err := r.passOver(ctx); err != nil {
+			return State{}, err
+		}
 		findings, err := r.preflight(ctx)
 		if err != nil {
 			return State{}, err
@@ -117,6 +134,7 @@ func (r *runner) decide(ctx context.Context) (attempt.Action, error) {
 	switch action {
 	case attempt.Adopt:
 		r.record = *record
+		r.before = record.Counters
 		r.env.Log(ctx, fmt.Sprintf("adopting attempt %d, job %s", record.Number, record.SubmissionID))
 		r.workers, err = r.workerPods(ctx)
 		return action, err
@@ -125,6 +143,17 @@ func (r *runner) decide(ctx context.Context) (attempt.Action, error) {
 	default:
 		return action, nil
 	}
+}
+
+// passOver settles an attempt that is not gone on with: a preflight that refuses
+// the next one must not leave it to be adopted later, when its job was stopped or
+// its success is old.
+func (r *runner) passOver(ctx context.Context) error {
+	if r.previous == nil || r.previous.Settled {
+		return nil
+	}
+	r.previous.Settled = true
+	return r.store.Save(ctx, *r.previous)
 }
 
 func (r *runner) nameInstance(recorded string) {
@@ -177,7 +206,7 @@ func (r *runner) connectRay(ctx context.Context) error {
 	return nil
 }
 
-// headRuns tells whether the RayCluster has a head pod that runs.
+// headRuns tells whether the RayCluster has a head pod whose Ray runs.
 func (r *runner) headRuns(ctx context.Context) (bool, error) {
 	pods, err := r.cluster.Kubernetes().CoreV1().Pods(r.in.Namespace).List(ctx,
 		metav1.ListOptions{LabelSelector: forward.HeadSelector(r.in.RayCluster)})
@@ -185,11 +214,23 @@ func (r *runner) headRuns(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("looking for the head of RayCluster %q: %w", r.in.RayCluster, err)
 	}
 	for i := range pods.Items {
-		if pod := &pods.Items[i]; pod.Status.Phase == "Running" && pod.DeletionTimestamp == nil {
+		if pod := &pods.Items[i]; pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && rayRuns(pod) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// rayRuns says whether a running pod's Ray container runs: a pod whose container
+// crashes again and again is "Running" all the while, and holds no job. KubeRay
+// makes the first container Ray's. Without a word about it, it runs.
+func rayRuns(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if len(pod.Spec.Containers) > 0 && status.Name == pod.Spec.Containers[0].Name {
+			return status.State.Waiting == nil && status.State.Terminated == nil
+		}
+	}
+	return true
 }
 
 func (r *runner) workerPods(ctx context.Context) ([]string, error) {
@@ -258,11 +299,12 @@ func (r *runner) submit(ctx context.Context) error {
 		return err
 	}
 	record.Session = version.SessionName
+	r.before = counters.Read(ctx, r.exec, r.workers)
+	record.Counters = r.before // whoever adopts the job has to know them
 	if err := r.store.Save(ctx, record); err != nil {
 		return err
 	}
 	r.record = record
-	r.before = counters.Read(ctx, r.exec, r.workers)
 	uri, err := r.ray.EnsurePackage(ctx, r.env.Code)
 	if err != nil {
 		return err

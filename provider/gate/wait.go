@@ -29,8 +29,9 @@ const (
 // ending is how a job ended.
 type ending struct {
 	job rayapi.Job
-	// timedOut is true when it was stopped at its deadline.
-	timedOut bool
+	// timedOut is true when it was stopped at its deadline, or should have been;
+	// stillActive is true when it did not stop.
+	timedOut, stillActive bool
 }
 
 // wait looks at the job until it is final, its deadline passes, or its head
@@ -89,8 +90,9 @@ func (r *runner) stopAtDeadline(ctx context.Context) (ending, error) {
 	if err != nil && !errors.Is(err, rayapi.ErrStillActive) {
 		return ending{}, err
 	}
+	active := !job.Status.Final()
 	// A job that ended by itself in this moment was not stopped.
-	return ending{job: job, timedOut: job.Status == rayapi.Stopped || !job.Status.Final()}, nil
+	return ending{job: job, timedOut: job.Status == rayapi.Stopped || active, stillActive: active}, nil
 }
 
 func progress(job rayapi.Job, elapsed time.Duration) string {

@@ -27,8 +27,10 @@ type Refusal struct {
 	Interrupted bool
 	// RanksSeen and WorldSize are how many ranks are in evidence, and should be.
 	RanksSeen, WorldSize int
-	// TimedOut is true when the job was stopped at its deadline.
-	TimedOut        bool
+	// TimedOut is true when the job was stopped at its deadline, StillActive when
+	// it was told to and did not.
+	TimedOut, StillActive bool
+
 	DeadlineSeconds int
 	Findings        []jobs.Finding
 	// Output is the end of a failed job's output.
@@ -92,7 +94,10 @@ func jobLine(r Refusal) string {
 	if r.ExitCode != nil {
 		status += fmt.Sprintf(" (exit status %d)", *r.ExitCode)
 	}
-	if r.TimedOut {
+	switch {
+	case r.StillActive:
+		status = fmt.Sprintf("%s, did not stop at its deadline of %d s", status, r.DeadlineSeconds)
+	case r.TimedOut:
 		status = fmt.Sprintf("stopped at its deadline of %d s", r.DeadlineSeconds)
 	}
 	return fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence", r.SubmissionID, status, r.RanksSeen, r.WorldSize)
