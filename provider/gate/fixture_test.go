@@ -51,6 +51,8 @@ type world struct {
 	presence   kube.Presence
 	presentErr error
 	env        gate.Environment
+	// deaf keeps every request from Ray; nil never does.
+	deaf func() bool
 	// exec answers commands in pods; nil means that they fail.
 	exec func(pod string) string
 
@@ -157,8 +159,21 @@ func (c cluster) Kubernetes() kubernetes.Interface { return c.w.kube }
 
 func (c cluster) Ray(context.Context, string, string) (*rayapi.Client, string, error) {
 	return rayapi.New(rayapi.Options{
-		Transport: &http.Transport{DisableKeepAlives: true}, BaseURL: c.w.ray.URL(), Token: token, Sleep: c.w.sleep,
+		Transport: tunnel{c.w, &http.Transport{DisableKeepAlives: true}}, BaseURL: c.w.ray.URL(), Token: token, Sleep: c.w.sleep,
 	}), token, nil
+}
+
+// tunnel is the port-forward to Ray.
+type tunnel struct {
+	w    *world
+	next http.RoundTripper
+}
+
+func (t tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
+	if t.w.deaf != nil && t.w.deaf() {
+		return nil, errors.New("connection refused")
+	}
+	return t.next.RoundTrip(request)
 }
 
 func (c cluster) Exec(_ context.Context, _, pod string, _ []string) (string, error) {

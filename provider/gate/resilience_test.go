@@ -1,0 +1,200 @@
+package gate_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/pulumi/pulumi/sdk/v3/go/property"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/ray-train-efa/ray-train-efa/provider/gate"
+	"github.com/ray-train-efa/ray-train-efa/provider/kube"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// devices changes how many EFA devices node n2 has.
+func (w *world) devices(count int64) {
+	w.t.Helper()
+	object, err := w.kube.CoreV1().Nodes().Get(w.t.Context(), "n2", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	object.Status.Allocatable["vpc.amazonaws.com/efa"] = *quantity.NewQuantity(count, quantity.DecimalSI)
+	_, err = w.kube.CoreV1().Nodes().Update(w.t.Context(), object, metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+}
+
+// crash makes the head's Ray crash again and again: the pod stays "Running".
+func (w *world) crash() {
+	w.t.Helper()
+	head, err := w.kube.CoreV1().Pods("ray").Get(w.t.Context(), "head", metav1.GetOptions{})
+	require.NoError(w.t, err)
+	head.Status.Conditions[0].Status = corev1.ConditionFalse
+	head.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
+	_, err = w.kube.CoreV1().Pods("ray").UpdateStatus(w.t.Context(), head, metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+	w.deaf = func() bool { return true }
+}
+
+// An id without an instance would be accepted by the engine and by nothing after.
+func TestCreateInterruptedBeforeItHasANameLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.kube.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
+		cancel()
+		return true, nil, context.Canceled
+	})
+	created, err := w.server.Create(ctx, p.CreateRequest{Urn: w.urn, Properties: property.NewMap(w.inputs)})
+	require.Error(t, err)
+	assert.Nil(t, created.PartialState)
+	assert.Empty(t, created.ID)
+}
+
+func TestHeadThatDoesNotAnswerIsNotTakenForGone(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		head    func(*world)
+		abandon string
+		want    error
+	}{
+		{"running", func(w *world) { w.deaf = func() bool { return true } }, "", gate.ErrUnreachable},
+		{"running, and given up", func(w *world) { w.deaf = func() bool { return true } }, "c", nil},
+		{"crashing", (*world).crash, "", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			require.NoError(t, w.up())
+			w.end(rayapi.Running)
+			w.env.AbandonCluster = test.abandon
+			w.start()
+			test.head(w)
+			require.ErrorIs(t, w.destroy(), test.want)
+		})
+	}
+}
+
+// The shell's credentials may be another account's, where EKS knows no such cluster.
+func TestClusterThatAnswersIsNotGone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.up())
+	w.presence = kube.Gone
+	w.kube.PrependReactor("get", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewUnauthorized("Unauthorized")
+	})
+	require.ErrorIs(t, w.destroy(), gate.ErrUnreachable)
+}
+
+// A head that starts again while the update comes by is waited for, and its job
+// is found.
+func TestHeadThatIsNotThereYetIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	killed(w)
+	w.end(rayapi.Succeeded)
+	w.inputs["readySeconds"] = property.New(600.0)
+	begun := w.time()
+	w.deaf = func() bool { return w.time().Sub(begun) < 2*time.Minute }
+	require.NoError(t, w.up())
+	assert.Equal(t, 1, w.submitted())
+	assert.Equal(t, "efa", w.text("verdict"))
+}
+
+func TestCrashingHeadIsExplained(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.up())
+	w.inputs["amiRelease"] = property.New("other")
+	w.crash()
+	require.ErrorContains(t, w.up(), "refused before the job")
+	assert.Contains(t, codes(w), "ray-pod-not-ready")
+}
+
+func TestJobThatDoesNotStopIsNotCalledStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script = func(job *rayapi.Job) { job.Status, job.Message = rayapi.Pending, "waiting for GPUs" }
+	err := w.up()
+	require.ErrorContains(t, err, "did not stop at its deadline")
+	require.ErrorContains(t, err, "waiting for GPUs")
+	require.ErrorContains(t, err, "kubectl -n ray delete pod")
+	assert.NotContains(t, err.Error(), " stopped at its deadline")
+	assert.Contains(t, codes(w), "job-still-active")
+}
+
+// Counters that were read before the job are needed after it, by whichever update.
+func TestAdoptedJobKeepsItsCounters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reads := 0
+	w.exec = func(string) string {
+		if reads++; reads > 4 { // each pod's probe and counters before the job
+			return "efa0/ports/1 tx_bytes 1000000\nefa0/ports/1 rx_bytes 2000000\n"
+		}
+		return "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\n"
+	}
+	expectations := w.inputs["expectations"].AsMap()
+	w.inputs["expectations"] = property.New(expectations.Set("efaCounters", property.New(true)))
+	killed(w)
+	w.end(rayapi.Succeeded)
+	require.NoError(t, w.up())
+	assert.Equal(t, 1, w.submitted())
+	assert.False(t, w.state.Get("efaCounters").IsNull())
+}
+
+// A preflight that refuses the next attempt must not leave the last one, which it
+// stopped, to be taken for proof.
+func TestAttemptThatIsPassedOverIsNeverAdopted(t *testing.T) {
+	t.Parallel()
+	for _, status := range []rayapi.JobStatus{rayapi.Running, rayapi.Succeeded} {
+		t.Run(string(status), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			killed(w)
+			w.end(status)
+			wanted := w.inputs["amiRelease"]
+			w.inputs["amiRelease"] = property.New("other")
+			w.devices(0)
+			require.ErrorContains(t, w.up(), "refused before the job")
+
+			w.devices(1)
+			w.inputs["amiRelease"] = wanted
+			w.script = func(job *rayapi.Job) { job.Status = rayapi.Succeeded }
+			require.NoError(t, w.up())
+			assert.Equal(t, 2, w.submitted(), "an attempt of its own")
+		})
+	}
+}
+
+// TestStateOfAnotherVersion takes fields away and adds one, as a state has that a
+// checkout of another day wrote.
+func TestStateOfAnotherVersion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.up())
+	w.state = w.state.Delete("nodes").Delete("pods").Set("later", property.New("x"))
+	require.NoError(t, w.refresh())
+	assert.Equal(t, "efa", w.text("verdict"))
+	w.state = w.state.Delete("nodes").Set("later", property.New("x"))
+	require.NoError(t, w.up(), "nothing changed")
+	w.inputs["hourlyUsd"] = property.New(1.0)
+	require.NoError(t, w.up())
+	assert.Equal(t, 1, w.submitted())
+	assert.True(t, w.state.Get("kubeconfig").Secret())
+	w.state = w.state.Delete("nodes").Set("later", property.New("x"))
+	require.NoError(t, w.destroy())
+
+	require.NoError(t, w.up())
+	w.state = w.state.Set("attempt", property.New("many"))
+	require.ErrorContains(t, w.destroy(), "pulumi state delete")
+}
