@@ -75,7 +75,7 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 	failed := false
 	for _, f := range ev.files {
 		for _, p := range f.procs {
-			if len(p.members) > 0 || attached[p] || !p.codes.has(PinnedNetworkAbsent) && !p.codes.has(SocketInterfaceWrong) {
+			if len(p.members) > 0 || attached[p] || !p.gaveUp() {
 				continue
 			}
 			failed = true
@@ -85,6 +85,14 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 		}
 	}
 	return failed
+}
+
+// gaveUp reports whether the process chose a network that is not EFA's, or none
+// at all. One that chose EFA's and joined nothing may only have made a unique id,
+// as up to 2.12 some rank does.
+func (p *process) gaveUp() bool {
+	return p.codes.has(PinnedNetworkAbsent) || p.codes.has(SocketInterfaceWrong) ||
+		slices.ContainsFunc(p.waiting, func(w waitingNet) bool { return !efaNetwork(w.name) })
 }
 
 // fill writes the tables of the report.
@@ -215,7 +223,8 @@ func (c *claim) tallyInto(counts map[string]int) {
 func (c *claim) joined(silent bool) bool {
 	for _, m := range c.members {
 		if m.joined > 0 || silent && m.complete > 0 {
-			return m.proc.dangling(silent) == nil
+			_, open := m.proc.dangling(silent)
+			return !open
 		}
 	}
 	return false

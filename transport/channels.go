@@ -116,7 +116,7 @@ func (p *process) looseMember(rank int32) *member {
 // the one whose channels this thread, or else this process, set up last.
 func (p *process) connect(e *event, th *thread, line int) {
 	th.lastConn = line
-	p.connected++
+	p.connected[e.count]++
 	m := th.lastChan
 	if m == nil {
 		m = th.open

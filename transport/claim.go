@@ -36,6 +36,29 @@ func (c *claim) clean() bool {
 	return false
 }
 
+// unfinished reports whether the rank began to join and no log says that it ended.
+func (c *claim) unfinished() bool {
+	begun := false
+	for _, m := range c.members {
+		if m.complete > 0 {
+			return false
+		}
+		begun = begun || m.begun
+	}
+	return begun
+}
+
+// lost is a provider other than efa that a process with several ranks, which may
+// be several processes that look alike, selected before another; "" for none.
+func (c *claim) lost() string {
+	for _, m := range c.members {
+		if m.proc.lost != "" && m.proc.multiRank() {
+			return m.proc.lost
+		}
+	}
+	return ""
+}
+
 // first is the line on which the rank enters the evidence.
 func (c *claim) first() ref { return c.members[0].first }
 

@@ -14,6 +14,8 @@ type comm struct {
 	claims []*claim // by rank
 	// silent says that its run's NCCL prints no Connected lines.
 	silent bool
+	// alike says that hosts share a name, so that a process may be several.
+	alike bool
 	// stale says that another process claims one of these ranks as well.
 	stale bool
 }
@@ -38,10 +40,20 @@ func (c *comm) hosts() int {
 	return len(names)
 }
 
-// spans reports whether the communicator joins nodes: NCCL says so, or, where
-// its version prints no nNodes, a network channel stands for two nodes. NCCL
-// counts a whole NVLink domain as one node, whose hosts NVLink then joins.
-func (c *comm) spans() bool { return c.nodes > 1 || c.nodes < 1 && c.crosses() || c.bridges() }
+// spans reports whether the communicator joins nodes, or may: NCCL says so, or,
+// where no line tells nNodes, a network channel stands for two nodes, and so do
+// two hosts and a rank that nobody claims. An initialisation that hangs prints
+// START and gets no further. NCCL counts a whole NVLink domain as one node, whose
+// hosts NVLink then joins.
+func (c *comm) spans() bool {
+	return c.nodes > 1 || c.nodes < 1 && (c.crosses() || c.scattered()) || c.bridges()
+}
+
+// scattered reports whether the communicator's ranks are not all on one host.
+func (c *comm) scattered() bool {
+	n, _ := c.missing()
+	return n > 0 || c.hosts() > 1
+}
 
 // bridges reports whether multi-node NVLink joins ranks of two hosts.
 func (c *comm) bridges() bool {

@@ -1,5 +1,7 @@
 package transport
 
+import "slices"
+
 // silentBefore is the NCCL release that prints `Connected all rings` first
 // (2.8.3: initTransportsRank in src/init.cc of NCCL's history). Releases before
 // it connect inside the initialisation and then print `Init COMPLETE`, which
@@ -12,24 +14,49 @@ const silentBefore = 2<<16 | 8<<8 | 3
 // In releases that are silent about it, the end of the initialisation is
 // the proof.
 func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
-	joined, clean := 0, cl.clean()
+	var joined connections
+	clean := cl.clean()
 	for _, m := range cl.members {
 		p := m.proc
 		if clean && p.file.repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
-		if t := p.dangling(c.silent); t != nil {
-			j.block(NeverConnected, cl.rank, t.netRef, "communicator "+c.key)
+		if where, open := p.dangling(c.silent); open {
+			j.block(NeverConnected, cl.rank, where, "communicator "+c.key)
 			return
 		}
-		joined += p.connections(c.silent)
+		joined.add(p, c.silent)
 		for _, q := range j.ev.aux[p] {
-			joined += q.connections(c.silent)
+			joined.add(q, c.silent)
 		}
 	}
-	if joined == 0 || joined < held[cl.members[0].proc] {
+	// Where a process holds several ranks, each prints every kind of line.
+	if joined.most() < max(1, held[cl.members[0].proc]) {
 		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": no Connected line of this rank")
+		return
 	}
+	if cl.mute(c.silent) {
+		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": others' channels only, none of this rank")
+	}
+}
+
+// mute reports whether the rank prints nothing of a communicator whose other
+// ranks print channels: every rank of a collective has a neighbour. Channel
+// lines name no communicator and are given to the youngest, so only a rank that
+// is silent about the youngest one is known to be.
+func (c *claim) mute(silent bool) bool {
+	for _, m := range c.members {
+		if len(m.tallies) > 0 || m.joined > 0 || silent && m.complete > 0 {
+			return false
+		}
+		if i := slices.Index(m.proc.members, m); slices.ContainsFunc(m.proc.members[i+1:], func(n *member) bool { return len(n.tallies) > 0 }) {
+			return false
+		}
+		if len(m.proc.loose) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // held counts how many ranks of the communicator each process holds: every
@@ -67,34 +94,59 @@ func (r *run) silent() bool {
 	return told
 }
 
-// connections counts what tells that a communicator of the process is connected.
-func (p *process) connections(silent bool) int {
-	n := p.connected
+// connectedKinds is the number of kinds of Connected lines, and one more for the
+// Init COMPLETE that stands for them in silent releases.
+const connectedKinds = 5
+
+// connections counts what tells that communicators are connected, by kind.
+type connections [connectedKinds]int
+
+func (n *connections) add(p *process, silent bool) {
+	for kind, count := range p.connected {
+		n[kind] += count
+	}
 	if !silent {
-		return n
+		return
 	}
 	for _, m := range p.members {
 		if m.complete > 0 {
-			n++
+			n[connectedKinds-1]++
 		}
 	}
-	return n
 }
+
+// most is the count of the kind that is there most often.
+func (n *connections) most() int { return slices.Max(n[:]) }
 
 // dangling finds a thread whose last collective network channel no Connected
 // line follows. NCCL prints channels and Connected from one thread, so another's
 // Connected stands for nothing: a split communicator that shares its parent's
 // connections prints one without any channel, even while the parent hangs.
-func (p *process) dangling(silent bool) *thread {
+func (p *process) dangling(silent bool) (where ref, open bool) {
 	for i := range p.threads {
 		th := &p.threads[i]
-		proof := th.lastConn
+		proof, left := th.lastConn, th.left
 		if silent {
-			proof = max(proof, th.lastComplete)
+			proof, left = max(proof, th.lastComplete), th.leftSilent
 		}
-		if th.lastNet > proof {
-			return th
+		switch {
+		case left.line > 0:
+			return left, true
+		case th.lastNet > proof:
+			return th.netRef, true
 		}
 	}
-	return nil
+	return ref{}, false
+}
+
+// leave remembers channels that were not connected when the thread began to join
+// another communicator: it does one after the other, so those never will be, and
+// what the next one prints is no proof of them.
+func (th *thread) leave() {
+	if th.lastNet > th.lastConn && th.left.line == 0 {
+		th.left = th.netRef
+	}
+	if th.lastNet > max(th.lastConn, th.lastComplete) && th.leftSilent.line == 0 {
+		th.leftSilent = th.netRef
+	}
 }

@@ -136,9 +136,9 @@ func parseProvider(msg []byte, e *event) bool {
 // proxy` comes before it, and `Connected collnet + chain` and `Connected Collnet
 // Chains` stand for a network of their own: none of them proves EFA.
 func parseConnected(msg []byte, e *event) bool {
-	for _, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree"} {
+	for kind, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree"} {
 		if hasPrefix(msg[len("Connected "):], s) {
-			e.kind = evConnected
+			e.kind, e.count = evConnected, int32(kind)
 			return true
 		}
 	}

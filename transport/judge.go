@@ -109,6 +109,7 @@ func (j *runJudge) comm(c *comm) {
 		collective = j.channels(c, cl) || collective
 	}
 	held := c.held()
+	c.alike = int32(c.hosts()) < max(2, c.nodes)
 	for _, cl := range c.claims {
 		j.rank(c, cl)
 		if collective {
@@ -118,12 +119,23 @@ func (j *runJudge) comm(c *comm) {
 }
 
 // unused notes a communicator that carried nothing. One that would have used
-// another network is no harmless note: its channels may only be out of sight.
+// another network or provider is no harmless note: its channels may only be out
+// of sight. Nor is one that a rank began to join and never finished.
 func (j *runJudge) unused(c *comm, nets map[string]int) {
 	j.found.add(UnusedCommunicator, -1, c.claims[0].first(), "communicator "+c.key)
 	for name := range nets {
 		if !efaNetwork(name) {
 			j.block(OtherNetwork, -1, c.claims[0].first(), "communicator "+c.key+" would use "+name)
+		}
+	}
+	for _, cl := range c.claims {
+		if provider, failed, r := j.provider(cl); failed {
+			j.block(ProviderFailedLater, cl.rank, r, "communicator "+c.key)
+		} else if provider != "" && provider != efaProvider {
+			j.block(ProviderNotEFA, cl.rank, r, "communicator "+c.key+" would use the provider "+provider)
+		}
+		if cl.unfinished() {
+			j.block(InitIncomplete, cl.rank, cl.first(), "communicator "+c.key)
 		}
 	}
 }
@@ -177,6 +189,10 @@ func (j *runJudge) rank(c *comm, cl *claim) {
 		j.block(ProviderUnknown, cl.rank, cl.first(), "")
 	case provider != efaProvider:
 		j.block(ProviderNotEFA, cl.rank, r, "the provider is "+provider)
+	case c.alike:
+		if lost := cl.lost(); lost != "" {
+			j.block(ProviderNotEFA, cl.rank, r, "one of the hosts that share a name selected "+lost)
+		}
 	}
 }
 
@@ -186,11 +202,13 @@ func (j *runJudge) channels(c *comm, cl *claim) (collective bool) {
 	final, _, _ := j.provider(cl)
 	clean := cl.clean()
 	for _, m := range cl.members {
-		if clean && m.proc.file.repeats > 0 {
-			continue // a driver's copy, in no reliable order
-		}
+		// A driver's copy is in no reliable order, but what it shows off EFA was.
+		copied := clean && m.proc.file.repeats > 0
 		for i := range m.tallies {
 			t := &m.tallies[i]
+			if copied && efaNetwork(networkOf(t.label)) {
+				continue
+			}
 			mnnvl := classLocal
 			if t.medium == mediumMNNVL {
 				mnnvl = c.mnnvl(cl, t)
@@ -288,12 +306,13 @@ func (j *runJudge) provider(cl *claim) (name string, failed bool, where ref) {
 // They can condemn a run but never prove it.
 func (j *runJudge) orphanChannels() {
 	for _, l := range j.ev.orphans {
-		if l.proc.file.repeats > 0 {
-			continue // a driver's repeated lines; its ranks taint the run already
-		}
+		copied := l.proc.file.repeats > 0 // its ranks taint the run already
 		final, _ := l.proc.provided()
 		for i := range l.tallies {
 			t := &l.tallies[i]
+			if copied && efaNetwork(networkOf(t.label)) {
+				continue
+			}
 			k := classify(t, final, classUnknown)
 			if k == classLocal {
 				continue

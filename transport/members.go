@@ -23,7 +23,8 @@ func (p *process) join(e *event, th *thread, line int) {
 	p.takeNetwork(m, th.tid)
 	switch in.phase {
 	case phaseStart:
-		p.started = true
+		p.started, m.begun = true, true
+		th.leave()
 		th.open = m
 	case phaseComplete:
 		m.complete, th.lastComplete = line, line

@@ -76,14 +76,16 @@ type process struct {
 	provider   string
 	selections []selection
 	failed     bool
-	chosen     ref // the last selection
-	failure    ref // the failure that followed it
-	nics       int32
+	// lost is a provider other than efa whose thread selected another later.
+	lost    string
+	chosen  ref // the last selection
+	failure ref // the failure that followed it
+	nics    int32
 
 	codes     codeSet
-	started   bool // printed an Init START
-	plugin    bool // printed anything of a network plugin
-	connected int
+	started   bool                // printed an Init START
+	plugin    bool                // printed anything of a network plugin
+	connected [connectedKinds]int // Connected lines, by kind
 	torn      int
 	version   string
 	pluginVer string
@@ -103,6 +105,9 @@ type thread struct {
 	// arrive out of order.
 	lastChanLine int
 	netRef       ref // the first NET channel that is not connected yet
+	// left is the netRef of channels that a later Init START left unconnected;
+	// leftSilent the same where an Init COMPLETE stands for Connected.
+	left, leftSilent ref
 }
 
 // member is one rank of one communicator, as one process printed it.
@@ -121,7 +126,8 @@ type member struct {
 	nodes    int32 // -1 when no line tells
 	networks []string
 	netRef   ref
-	complete int // line of Init COMPLETE, 0 for none
+	begun    bool // printed Init START
+	complete int  // line of Init COMPLETE, 0 for none
 	ended    bool
 	tallies  []tally
 	joined   int // Connected lines
@@ -219,12 +225,27 @@ func (p *process) multiRank() bool {
 	return false
 }
 
+// continues reports whether the process goes on with a communicator of the one
+// that it replaced, so that a second bootstrap line was no restart: NCCL prints
+// another for its out-of-band network. What a real restart, or another
+// container's process of the same number, selected is its own.
+func (p *process) continues(before *process) bool {
+	for _, m := range p.members {
+		for _, n := range before.members {
+			if m.ptr == n.ptr && m.rank == n.rank {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // provided returns the provider that the process ended up with, "" for none,
 // and whether a failure after the selection undid it. Where one process holds
 // several ranks (or hosts and pids collide in one file), every thread that
 // selected must have ended on the same one; else the odd one is returned.
 func (p *process) provided() (name string, failed bool) {
-	if !p.plugin && p.before != nil {
+	if !p.plugin && p.before != nil && p.continues(p.before) {
 		return p.before.provided()
 	}
 	if p.multiRank() {

@@ -90,10 +90,15 @@ func (c *prefixCache) learn(s *prefixSlot, from int32, text []byte) {
 	*s = prefixSlot{text: text, block: c.block, from: from}
 }
 
-// settle cuts what a lost newline glued to the host.
-func (c *prefixCache) settle(o origin, start int) (origin, int) {
+// settle cuts what a lost newline glued to the host: only behind another record
+// on the same line, or two hosts of which one's name ends in the other's would
+// become one.
+func (c *prefixCache) settle(o origin, start int, behind bool) (origin, int) {
 	hosts := c.hosts[o.pid]
 	for _, h := range hosts {
+		if !behind && len(o.host) > len(h) {
+			continue
+		}
 		if extra := len(o.host) - len(h); extra >= 0 && bytes.HasSuffix(o.host, h) {
 			o.host, o.key = h, o.key[extra:]
 			return o, start + extra

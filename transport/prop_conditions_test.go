@@ -96,6 +96,7 @@ func TestConditions(t *testing.T) {
 			"Using network " + net,
 			fmt.Sprintf("ncclCommInitRankConfig comm 0x6%d rank %d nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0xdef - Init START", rank, rank),
 			fmt.Sprintf("comm 0x6%d rank %d nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0", rank, rank),
+			fmt.Sprintf("ncclCommInitRankConfig comm 0x6%d rank %d nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0xdef - Init COMPLETE", rank, rank),
 		}
 	}
 	cases := []struct {

@@ -136,6 +136,9 @@ func (p *process) selectProvider(e *event, tid int32, line int) {
 	p.nics = max(p.nics, e.count)
 	for i := range p.selections {
 		if p.selections[i].tid == tid {
+			if was := p.selections[i].name; was != efaProvider && p.lost == "" {
+				p.lost = was
+			}
 			p.selections[i] = selection{tid: tid, name: p.provider}
 			return
 		}

@@ -42,10 +42,12 @@ type scanner struct {
 
 	prefixes prefixCache
 	folds    folds
+	// spent holds where text stands that already completed a torn record.
+	spent map[int]bool
 }
 
 func newScanner(g *grammar) *scanner {
-	return &scanner{g: g, prefixes: newPrefixCache()}
+	return &scanner{g: g, prefixes: newPrefixCache(), spent: map[int]bool{}}
 }
 
 // scan finds every record in the block and keeps those that mean something.
@@ -53,6 +55,7 @@ func (s *scanner) scan(b *block) {
 	s.b, s.d = b, b.data
 	s.prefixes.reset()
 	s.folds.reset()
+	clear(s.spent)
 	s.hits, b.lines = appendTokens(s.hits[:0], s.d)
 	next := 0
 	for s.at = 0; s.at < len(s.hits); s.at++ {
@@ -167,7 +170,7 @@ func (s *scanner) prefix(tok int) (from int32, start int, ok bool) {
 	if !ok {
 		return -1, floor, false
 	}
-	o, at = s.prefixes.settle(o, at)
+	o, at = s.prefixes.settle(o, at, bytes.Contains(s.d[floor:floor+at], []byte(token)))
 	start = floor + at
 	from = int32(len(s.b.origins))
 	s.b.origins = append(s.b.origins, o)
@@ -188,7 +191,7 @@ func (s *scanner) recordEnd(msg int) (end int, glued bool) {
 			continue
 		}
 		if o, start, ok := parsePrefix(s.d[msg:end], tok-msg); ok {
-			_, start = s.prefixes.settle(o, start)
+			_, start = s.prefixes.settle(o, start, true)
 			return msg + start, true
 		}
 	}

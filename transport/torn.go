@@ -11,14 +11,14 @@ func tornLead(b []byte) bool {
 	for i < len(b) && i < len("Channel") && b[i] == "Channel"[i] {
 		i++
 	}
-	return i > 0 && i < len(b) && (b[i] == '\n' || b[i] == '\r')
+	return i > 0 && (i == len(b) || b[i] == '\n' || b[i] == '\r')
 }
 
 // headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
 // A channel over a network in it may be another transport, so it counts as
 // torn. A token without even that stands in quoted or help text: no evidence.
 func (s *scanner) headless(e *event, forms []form, tok int, body []byte) {
-	if !tornPrefix(s.d[max(0, tok-48):tok]) || !s.g.read(forms, body, e) ||
+	if !tornPrefix(s.d[max(0, tok-tornWindow):tok]) || !s.g.read(forms, body, e) ||
 		e.kind != evTorn && (e.kind != evChannel || e.ch.medium == mediumLocal) {
 		s.drop()
 		return
@@ -26,9 +26,17 @@ func (s *scanner) headless(e *event, forms []form, tok int, body []byte) {
 	e.kind, e.from, e.text = evTorn, -1, body
 }
 
+// tornWindow is how far before the token the rest of a prefix is looked for.
+const tornWindow = 48
+
 // tornPrefix reports whether b ends in the rest of an NCCL prefix: digits and
-// colons, then a device in brackets.
+// colons, then a device in brackets, or any rest of that at the line's start,
+// be it nothing.
 func tornPrefix(b []byte) bool {
+	at := bytes.LastIndexByte(b, '\n') + 1
+	if (at > 0 || len(b) < tornWindow) && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
+		return true
+	}
 	i := len(b) - 1
 	if i < 2 || b[i] != ' ' || b[i-1] != ']' {
 		return false
@@ -53,16 +61,18 @@ func (s *scanner) mend(e *event, body []byte, end int) {
 	if len(after) < lookAhead {
 		after = append(append(make([]byte, 0, lookAhead), after...), s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))]...)
 	}
-	_, after, _ = bytes.Cut(after, []byte{'\n'})
+	head, after, _ := bytes.Cut(after, []byte{'\n'})
+	at := end + len(head) + 1
 	for range maxLines {
 		line, rest, ok := bytes.Cut(after, []byte{'\n'})
 		if !ok {
 			return
 		}
-		after = rest
-		if !bytes.Contains(line, []byte(token)) && complete(e, body, trimRecord(line)) {
+		if !bytes.Contains(line, []byte(token)) && !s.spent[at] && complete(e, body, trimRecord(line)) {
+			s.spent[at] = true // it is the rest of one record only
 			return
 		}
+		after, at = rest, at+len(line)+1
 	}
 }
 

@@ -23,6 +23,10 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 		// No line tells the number of nodes.
 		t.accept(transport.Inconclusive)
 	}
+	if sameName && r.OneProcess && r.Fabric == OnEFAReselected {
+		// The first selection may be another host's last one.
+		t.accept(transport.Inconclusive)
+	}
 	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == transport.Inconclusive {
 		// The other ranks of the process name its network.
 		t.accept(transport.EFA)
