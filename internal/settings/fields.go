@@ -30,12 +30,31 @@ type Field struct {
 	Required bool
 	// Allowed says which values can be used.
 	Allowed string
-	// Example is a usable value.
+	// Example is a usable value; of an array or an object, that of one member.
 	Example string
-	// Next is the command that sets it, where that is not `pulumi config set KEY EXAMPLE`.
+	// Member is the path of the member that Example is for and MemberType its type in the words of `pulumi config set --type`. Only
+	// objects have them.
+	Member, MemberType string
+	// Next is the command that sets it, where that is not the usual one of its type.
 	Next string
 
 	set func(*Settings, string) error
+}
+
+// command sets the example. Without --path the CLI stores a text, whatever it looks like, and the engine then refuses that where
+// Pulumi.yaml declares an array or an object; with it the CLI stores what looks like a number or a boolean as one.
+// Source: `pulumi config set --help`.
+func (f Field) command() string {
+	switch {
+	case f.Next != "":
+		return f.Next
+	case f.Type == Array:
+		return fmt.Sprintf("pulumi config set --path '%s[0]' '%s'", f.Key, f.Example)
+	case f.Type == Object:
+		return fmt.Sprintf("pulumi config set --path --type %s '%s' '%s'", f.MemberType, f.Member, f.Example)
+	default:
+		return fmt.Sprintf("pulumi config set %s%s '%s'", pathFlag(f.Key), f.Key, f.Example)
+	}
 }
 
 // Fields lists every setting; Pulumi.yaml is held to it by a test.
@@ -54,7 +73,9 @@ var (
 	versionForm  = regexp.MustCompile(`^v?[0-9]+\.[0-9]+\.[0-9]+([+-][0-9A-Za-z.-]+)?$`)
 	rayForm      = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 	labelForm    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	arnForm      = regexp.MustCompile(`^arn:aws[a-z-]*:(iam|sts)::[0-9]{12}:(role|user|assumed-role)/.+$`)
+	// arnForm leaves out sts's arn:aws:sts::...:assumed-role/..., which EKS refuses as the principal of an access entry, ten minutes later.
+	// Source: EKS user guide, "Create access entries": the principal is an IAM role or user.
+	arnForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$`)
 )
 
 func fields() []Field {
@@ -79,11 +100,13 @@ func placeFields() []Field {
 		{Key: "availabilityZone", Type: String, Default: "", Allowed: "a zone of awsRegion, or empty to choose one",
 			Example: "us-east-2a", set: matching(zoneForm, func(s *Settings) *string { return &s.Zone })},
 		{Key: "publicAccessCidrs", Type: Array, Required: true,
-			Allowed: "IPv4 blocks that may reach the API server, or [] to keep it inside the VPC", Example: `["203.0.113.7/32"]`,
+			Allowed: "IPv4 blocks that may reach the API server, or [] to keep it inside the VPC", Example: "203.0.113.7/32",
 			Next: `pulumi config set --path 'publicAccessCidrs[0]' "$(curl -s https://checkip.amazonaws.com)/32"`,
 			set:  setPublicAccess},
-		{Key: "adminPrincipalArns", Type: Array, Default: "[]", Allowed: "ARNs of IAM roles or users, without the one that runs Pulumi",
-			Example: `["arn:aws:iam::123456789012:role/ml-team"]`, set: setAdmins},
+		{Key: "adminPrincipalArns", Type: Array, Default: "[]",
+			Allowed: "ARNs of IAM roles or users, without the one that runs Pulumi; of a role its own ARN (aws iam get-role --role-name NAME), " +
+				"not the assumed-role one that aws sts get-caller-identity prints",
+			Example: "arn:aws:iam::123456789012:role/ml-team", set: setAdmins},
 		{Key: "logRetentionDays", Type: Integer, Default: "30",
 			Allowed: "1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365 or 400", Example: "30", set: setRetention},
 	}
@@ -180,8 +203,8 @@ func jobFields() []Field {
 		{Key: "job.deadlineSeconds", Type: Integer, Default: "1800", Allowed: "10 to 86400", Example: "1800",
 			set: seconds(10, 86400, func(s *Settings) *duration { return &s.Job.Deadline })},
 		{Key: "job.environment", Type: Object, Default: "{}",
-			Allowed: "a map of variable to text; an empty text takes the variable away", Example: `{"NCCL_DEBUG":"INFO"}`,
-			set: setEnvironment},
+			Allowed: "a map of variable to text; an empty text takes the variable away", Example: "INFO",
+			Member: "job.environment.NCCL_DEBUG", MemberType: "string", set: setEnvironment},
 		{Key: "job.requireEfaCounters", Type: Boolean, Default: "false", Allowed: "true or false", Example: "false",
 			set: boolean(func(s *Settings) *bool { return &s.Job.RequireEFACounters })},
 		{Key: "job.requireFiInfo", Type: Boolean, Default: "false", Allowed: "true or false", Example: "false",
@@ -195,7 +218,7 @@ func costFields() []Field {
 	return []Field{
 		{Key: "maxHourlyUsd", Type: String, Default: "12.00", Allowed: "USD per hour above which preview and up refuse",
 			Example: "12.00", set: setMaxHourly},
-		{Key: "prices", Type: Object, Default: "{}", Allowed: "a map of instance type to USD per hour", Example: `{"g6.12xlarge":4.6016}`,
-			set: setPrices},
+		{Key: "prices", Type: Object, Default: "{}", Allowed: "a map of instance type to USD per hour", Example: "4.6016",
+			Member: `prices["g6.12xlarge"]`, MemberType: "float", set: setPrices},
 	}
 }

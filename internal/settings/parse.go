@@ -77,7 +77,7 @@ func Parse(raw map[string]string) (Settings, error) {
 
 // problem fills in what the field itself knows.
 func (f Field) problem(p Problem) Problem {
-	p.Key, p.Allowed, p.Example, p.Next = f.Key, f.Allowed, f.Example, f.Next
+	p.Key, p.Allowed, p.Next = f.Key, f.Allowed, f.command()
 	return p
 }
 

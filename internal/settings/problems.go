@@ -17,9 +17,7 @@ type Problem struct {
 	Cause string
 	// Allowed says which values can be used.
 	Allowed string
-	// Example is a value that can be used.
-	Example string
-	// Next is the command to run; empty means the usual `pulumi config set`.
+	// Next is the command to run; empty where there is none to give.
 	Next string
 }
 
@@ -37,12 +35,8 @@ func (p Problem) String() string {
 	if p.Allowed != "" {
 		fmt.Fprintf(&b, "; allowed: %s", p.Allowed)
 	}
-	next := p.Next
-	if next == "" && p.Example != "" {
-		next = fmt.Sprintf("pulumi config set %s%s '%s'", pathFlag(p.Key), p.Key, p.Example)
-	}
-	if next != "" {
-		fmt.Fprintf(&b, "\n      next: %s", next)
+	if p.Next != "" {
+		fmt.Fprintf(&b, "\n      next: %s", p.Next)
 	}
 	return b.String()
 }

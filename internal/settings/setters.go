@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -185,11 +186,11 @@ func setDevice(s *Settings, value string) error {
 }
 
 func setEnvironment(s *Settings, value string) error {
-	var env map[string]string
-	if err := strictJSON(value, &env); err != nil {
+	env, err := scalars(value)
+	if err != nil {
 		return err
 	}
-	for name := range env {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {
 			return fmt.Errorf("%q cannot be the name of a variable", name)
 		}
@@ -211,17 +212,38 @@ func setMaxHourly(s *Settings, value string) error {
 }
 
 func setPrices(s *Settings, value string) error {
-	var prices map[string]float64
-	if err := strictJSON(value, &prices); err != nil {
+	texts, err := scalars(value)
+	if err != nil {
 		return err
 	}
-	for name, usd := range prices {
-		if !instanceForm.MatchString(name) || !(usd > 0 && usd < 1e6) {
-			return fmt.Errorf("%q at %v is not a price of an instance type", name, usd)
+	prices := make(map[string]float64, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		usd, err := strconv.ParseFloat(texts[name], 64)
+		if err != nil || !instanceForm.MatchString(name) || !(usd > 0 && usd < 1e6) {
+			return fmt.Errorf("%q at %q is not a price of an instance type", name, texts[name])
 		}
+		prices[name] = usd
 	}
 	s.Prices = prices
 	return nil
+}
+
+// scalars reads an object of texts, numbers and booleans, each as it is written. `pulumi config set --path` takes 4194304 and true
+// for a number and a boolean, and a price such as 4.6 for a text, unless --type says otherwise.
+func scalars(value string) (map[string]string, error) {
+	var members map[string]json.RawMessage
+	if err := strictJSON(value, &members); err != nil {
+		return nil, err
+	}
+	texts := make(map[string]string, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		member := string(members[name])
+		if member == "null" || strings.ContainsAny(member[:1], "{[") {
+			return nil, fmt.Errorf("%q is %s, not a text, a number, true or false", name, member)
+		}
+		texts[name] = textOf(members[name])
+	}
+	return texts, nil
 }
 
 // strictJSON reads the text form of a structured setting.

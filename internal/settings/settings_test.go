@@ -76,13 +76,16 @@ func TestWhatARehearsalChanges(t *testing.T) {
 func TestBadValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{
-		"awsRegion":                  {"", "us-east", "us-east-2a"},
-		"clusterName":                {"", "-a", "a b"},
-		"kubernetesVersion":          {"1.3", "v1.36", "1.36.2"},
-		"vpcCidr":                    {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
-		"availabilityZone":           {"b", "us-east-2", "us-west-2a"},
-		"publicAccessCidrs":          {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`},
-		"adminPrincipalArns":         {`["root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`},
+		"awsRegion":         {"", "us-east", "us-east-2a"},
+		"clusterName":       {"", "-a", "a b"},
+		"kubernetesVersion": {"1.3", "v1.36", "1.36.2"},
+		"vpcCidr":           {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
+		"availabilityZone":  {"b", "us-east-2", "us-west-2a"},
+		"publicAccessCidrs": {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`},
+		"adminPrincipalArns": {
+			`["root"]`, `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`, `["arn:aws:iam::123456789012:assumed-role/ml-team/me"]`,
+			`["arn:aws:iam::123456789012:root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`,
+		},
 		"logRetentionDays":           {"2", "ever"},
 		"gpu.instanceType":           {"g6", "G6.12xlarge", ""},
 		"gpu.nodes":                  {"1", "two", "2.5", "513", ""},
@@ -116,12 +119,12 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.sequenceLength":         {"7"},
 		"job.startupSeconds":         {"9"},
 		"job.deadlineSeconds":        {"9", "1h"},
-		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":1}`},
+		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`},
 		"job.requireEfaCounters":     {"maybe"},
 		"job.requireFiInfo":          {"1.5"},
 		"job.evidenceDir":            {"", " "},
 		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf"},
-		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"1"}`, "4.6"},
+		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"dear"}`, `{"g6.12xlarge":"NaN"}`, `{"g6.12xlarge":true}`, "4.6"},
 	}
 	for _, f := range Fields() {
 		assert.Contains(t, tests, f.Key, "no bad value of it is tried")
