@@ -19,6 +19,8 @@ type cloud struct {
 	machines map[string]machine
 	zones    map[string][]string
 	quotas   map[string]float64
+	// zoneIDs are the ids of the account's zones by name, support the states of Kubernetes versions.
+	zoneIDs, support map[string]string
 	// others are running instances by id, of any cluster.
 	others map[string]instance
 	// addresses and vpcs count those of others.
@@ -46,7 +48,9 @@ func generous() cloud {
 			"g6.xlarge":    {"us-east-2b"},
 			"m7i.xlarge":   {"us-east-2a", "us-east-2b", "us-east-2c"},
 		},
-		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192, "L-0263D0A3": 5, "L-F678F1CE": 5},
+		quotas:  map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192, "L-0263D0A3": 5, "L-F678F1CE": 5},
+		zoneIDs: map[string]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"},
+		support: map[string]string{"1.35": "STANDARD_SUPPORT", "1.36": "STANDARD_SUPPORT"},
 	}
 }
 
@@ -54,6 +58,7 @@ func generous() cloud {
 func (c cloud) with(change func(*cloud)) cloud {
 	changed := cloud{
 		machines: maps.Clone(c.machines), zones: maps.Clone(c.zones), quotas: maps.Clone(c.quotas), others: maps.Clone(c.others),
+		zoneIDs: maps.Clone(c.zoneIDs), support: maps.Clone(c.support),
 	}
 	change(&changed)
 	return changed
@@ -85,6 +90,20 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 			locations = append(locations, resource.NewProperty(zone))
 		}
 		return resource.PropertyMap{"locations": resource.NewProperty(locations)}, nil
+	case "aws:index/getAvailabilityZones:getAvailabilityZones":
+		names, ids := slices.Sorted(maps.Keys(c.zoneIDs)), []string{}
+		for _, name := range names {
+			ids = append(ids, c.zoneIDs[name])
+		}
+		return resource.PropertyMap{"names": texts(names), "zoneIds": texts(ids)}, nil
+	case "aws:eks/getClusterVersions:getClusterVersions":
+		var versions []resource.PropertyValue
+		for _, version := range slices.Sorted(maps.Keys(c.support)) {
+			versions = append(versions, resource.NewProperty(resource.PropertyMap{
+				"clusterVersion": resource.NewProperty(version), "versionStatus": resource.NewProperty(c.support[version]),
+			}))
+		}
+		return resource.PropertyMap{"clusterVersions": resource.NewProperty(versions)}, nil
 	case "aws:servicequotas/getServiceQuota:getServiceQuota":
 		code := args["quotaCode"].StringValue()
 		value, ok := c.quotas[code]

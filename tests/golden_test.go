@@ -83,7 +83,7 @@ func TestGoldenPrice(t *testing.T) {
 		Region: "us-east-2",
 		GPU:    capacity.Group{Type: "g6.12xlarge", Nodes: 2, VolumeGiB: 200},
 		System: capacity.Group{Type: "m7i.xlarge", Nodes: 1, VolumeGiB: 100},
-	})
+	}, capacity.StandardSupport)
 	golden(t, "price.txt", estimate.Table()+"\n")
 }
 

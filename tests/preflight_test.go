@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -38,7 +39,18 @@ func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
 			c.zones["g6.12xlarge"], c.zones["m7i.xlarge"] = []string{"us-east-2b"}, []string{"us-east-2b"}
 		}, capacity.ErrNoOffering, []string{"second zone"}},
 		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.ErrPrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
-		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrPrice, []string{`pulumi config set prices '{"g6.xlarge":`}},
+		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrPrice, []string{
+			`pulumi config set --path --type float 'prices["g6.xlarge"]' USD_PER_HOUR`,
+		}},
+		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support["1.36"] = "UNSUPPORTED" }, capacity.ErrVersion, []string{
+			"EKS says UNSUPPORTED", "aws eks describe-cluster-versions --region us-east-2",
+		}},
+		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, "1.36") }, capacity.ErrVersion, []string{
+			`checking kubernetesVersion "1.36"`, "EKS does not list it",
+		}},
+		{"only a zone without control planes beside", nil, func(c *cloud) {
+			c.zoneIDs["us-east-2b"], c.zoneIDs["us-east-2c"] = "use1-az3", "usw1-az2"
+		}, capacity.ErrNoOffering, []string{"no zone has both"}},
 		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrUnfit, []string{"1 GPUs and 0 EFA interfaces"}},
 	}
 	for _, test := range tests {
@@ -88,6 +100,40 @@ func TestBadSettingsMakeNothing(t *testing.T) {
 	require.ErrorContains(t, r.err, "ray-train-efa:imageDigest is not set")
 	require.ErrorContains(t, r.err, `ray-train-efa:gpu.nodes is "one"`)
 	assert.Empty(t, r.all())
+}
+
+// The control plane of an old version costs six times as much, and the table says so; what EKS answers and nobody knows costs no less.
+func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		status string
+		usd    float64
+		says   string
+	}{
+		{"STANDARD_SUPPORT", 9.5548, "0.1000  1 x EKS control plane, standard support"},
+		{"EXTENDED_SUPPORT", 10.0548, "0.6000  1 x EKS control plane, extended support of Kubernetes 1.36"},
+		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, support of Kubernetes 1.36 unknown ("LONGER_SUPPORT") and taken for extended`},
+	} {
+		t.Run(test.status, func(t *testing.T) {
+			t.Parallel()
+			region := generous().with(func(c *cloud) { c.support["1.36"] = test.status })
+			r := green(t, options{cloud: &region, preview: true})
+			assert.InDelta(t, test.usd, r.export(t, "hourlyUsd"), 1e-9)
+			assert.Contains(t, strings.Join(r.log, "\n"), test.says)
+		})
+	}
+}
+
+// An opted-in Local Zone sorts before the region's own zones, and has neither control planes nor managed node groups.
+func TestNodesStayOutOfLocalZones(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) {
+		c.zoneIDs["us-east-2-chi-2a"] = "use2-chi2-az1"
+		for name, zones := range c.zones {
+			c.zones[name] = append([]string{"us-east-2-chi-2a", "us-east-2-wl1-chi-wlz-1"}, zones...)
+		}
+	})
+	assert.Equal(t, "us-east-2b", green(t, options{cloud: &region}).export(t, "availabilityZone"))
 }
 
 // A stack that is up must not be refused for its own nodes; Spot instances and other families have quotas of their own.

@@ -13,6 +13,9 @@ type region struct {
 	types  map[string]InstanceType
 	zones  map[string][]string
 	quotas map[string]float64
+	// ids are nil and support is empty where AWS does not answer.
+	ids     map[string]string
+	support Support
 	// others counts instances of other stacks, addresses and vpcs the same.
 	others          map[string]int
 	addresses, vpcs int
@@ -32,6 +35,23 @@ func (r region) Zones(name string) ([]string, error) {
 		return found, nil
 	}
 	return nil, errNoAnswer
+}
+
+func (r region) ZoneIDs() (map[string]string, error) {
+	if r.ids == nil {
+		return nil, errNoAnswer
+	}
+	return r.ids, nil
+}
+
+func (r region) Support(version string) (Support, error) {
+	switch {
+	case r.support == "":
+		return "", errNoAnswer
+	case version != "1.36":
+		return "", nil
+	}
+	return r.support, nil
 }
 
 func (r region) OtherInstances([]string) (map[string]int, error) { return r.others, nil }
@@ -59,12 +79,13 @@ func ohio() region {
 			"m7i.xlarge": {"us-east-2c", "us-east-2a", "us-east-2b"},
 		},
 		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 5, "L-0263D0A3": 5, "L-F678F1CE": 5},
+		ids:    map[string]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"}, support: StandardSupport,
 	}
 }
 
 func request() Request {
 	return Request{
-		Region: "us-east-2", GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
+		Region: "us-east-2", KubernetesVersion: "1.36", GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
 	}
 }
 
@@ -98,6 +119,8 @@ func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
 		{"system type", func(r *region) { delete(r.types, "m7i.xlarge") }, `describing instance type "m7i.xlarge"`},
 		{"GPU zones", func(r *region) { delete(r.zones, "g6.12xlarge") }, `listing the zones that offer "g6.12xlarge"`},
 		{"system zones", func(r *region) { delete(r.zones, "m7i.xlarge") }, `listing the zones that offer "m7i.xlarge"`},
+		{"zone ids", func(r *region) { r.ids = nil }, `listing the zones of "us-east-2"`},
+		{"support of the version", func(r *region) { r.support = "" }, `asking how EKS supports Kubernetes "1.36"`},
 		{"quota", func(r *region) { delete(r.quotas, "L-DB2E81BA") }, `reading quota "L-DB2E81BA"`},
 	}
 	for _, test := range tests {
@@ -110,6 +133,74 @@ func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
 			require.ErrorContains(t, err, test.says)
 		})
 	}
+}
+
+func TestZonesThatCanHaveTheCluster(t *testing.T) {
+	t.Parallel()
+	const local, wavelength = "us-east-2-atl-2a", "us-east-2-wl1-atl-wlz-1"
+	tests := []struct {
+		name         string
+		wanted       string
+		change       func(*region)
+		zone, second string
+		others       []string
+		says         string
+	}{
+		{name: "no Local or Wavelength Zone", change: func(r *region) {
+			for name, zones := range r.zones {
+				r.zones[name] = append(zones, local, wavelength)
+			}
+		}, zone: "us-east-2b", second: "us-east-2a", others: []string{"us-east-2c"}},
+		{name: "no Local Zone for the control plane", change: func(r *region) {
+			r.zones["m7i.xlarge"], r.zones["g6.12xlarge"] = []string{local, "us-east-2b"}, []string{local, "us-east-2b"}
+		},
+			wanted: "us-east-2b", says: "choosing a second zone"},
+		{name: "no zone without control planes", change: func(r *region) { r.ids["us-east-2b"] = "use1-az3" },
+			zone: "us-east-2c", second: "us-east-2a"},
+		{name: "nor as the second", change: func(r *region) { r.ids["us-east-2a"] = "cac1-az3" },
+			zone: "us-east-2b", second: "us-east-2c", others: []string{"us-east-2c"}},
+		{name: "nor when asked for", wanted: "us-east-2b", change: func(r *region) { r.ids["us-east-2b"] = "usw1-az2" },
+			says: `checking availabilityZone "us-east-2b": not offered: g6.12xlarge and m7i.xlarge are both offered, and EKS makes control planes, in [us-east-2c] only`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			source, asked := ohio(), request()
+			test.change(&source)
+			asked.Zone = test.wanted
+			plan, err := Check(source, asked)
+			if test.says != "" {
+				require.ErrorIs(t, err, ErrNoOffering)
+				require.ErrorContains(t, err, test.says)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, []string{test.zone, test.second}, []string{plan.Zone, plan.ControlPlaneZone})
+			assert.ElementsMatch(t, test.others, plan.OtherZones)
+		})
+	}
+}
+
+func TestAVersionThatEKSDoesNotMake(t *testing.T) {
+	t.Parallel()
+	source, asked := ohio(), request()
+	source.support = Unsupported
+	_, err := Check(source, asked)
+	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorContains(t, err, "EKS says UNSUPPORTED; next: aws eks describe-cluster-versions --region us-east-2")
+	asked.KubernetesVersion = "1.99"
+	plan, err := Check(ohio(), asked)
+	require.ErrorIs(t, err, ErrVersion)
+	require.ErrorContains(t, err, "EKS does not list it")
+	assert.InDelta(t, 0.60, plan.Estimate.Lines[2].UnitUSD, 1e-9, "never taken for standard")
+}
+
+func TestOnlyStandardSupportIsCheap(t *testing.T) {
+	t.Parallel()
+	for support, want := range map[Support]float64{StandardSupport: 0.10, ExtendedSupport: 0.60, Unsupported: 0.60, "": 0.60, "NEW_SUPPORT": 0.60} {
+		assert.InDelta(t, want, Price(request(), support).Lines[2].UnitUSD, 1e-9, support)
+	}
+	assert.Contains(t, Price(request(), ExtendedSupport).Table(), "0.6000  1 x EKS control plane, extended support of Kubernetes 1.36")
 }
 
 func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
@@ -171,13 +262,14 @@ func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
 	t.Parallel()
 	elsewhere := request()
 	elsewhere.Region = "eu-west-1"
-	estimate := Price(elsewhere)
+	estimate := Price(elsewhere, StandardSupport)
 	assert.Equal(t, []string{"g6.12xlarge", "m7i.xlarge"}, estimate.Unknown())
 	assert.Contains(t, estimate.Table(), "unknown  2 x g6.12xlarge")
 	require.ErrorIs(t, estimate.refusal(1000), ErrPrice)
+	require.ErrorContains(t, estimate.refusal(1000), `next: pulumi config set --path --type float 'prices["g6.12xlarge"]' USD_PER_HOUR`)
 
 	elsewhere.Prices = map[string]float64{"g6.12xlarge": 5, "m7i.xlarge": 0.25}
-	estimate = Price(elsewhere)
+	estimate = Price(elsewhere, StandardSupport)
 	assert.Empty(t, estimate.Unknown())
 	assert.InDelta(t, 10.4, estimate.HourlyUSD(), 1e-9)
 	require.NoError(t, estimate.refusal(10.4))
@@ -188,15 +280,15 @@ func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
 	t.Parallel()
 	virginia := request()
 	virginia.Region = "us-east-1"
-	assert.NotContains(t, Price(virginia).Table(), "taken to hold")
-	assert.Contains(t, Price(request()).Table(), "taken to hold in us-east-2")
+	assert.NotContains(t, Price(virginia, StandardSupport).Table(), "taken to hold")
+	assert.Contains(t, Price(request(), StandardSupport).Table(), "taken to hold in us-east-2")
 }
 
 func TestTotalIsReadBack(t *testing.T) {
 	t.Parallel()
-	total, ok := ReadTotal(Price(request()).Table())
+	total, ok := ReadTotal(Price(request(), StandardSupport).Table())
 	require.True(t, ok)
-	assert.InDelta(t, Price(request()).HourlyUSD(), total, 1e-9)
+	assert.InDelta(t, Price(request(), StandardSupport).HourlyUSD(), total, 1e-9)
 	_, ok = ReadTotal("submitted attempt 1")
 	assert.False(t, ok)
 }

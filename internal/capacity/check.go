@@ -16,6 +16,8 @@ var (
 	ErrPrice = errors.New("price refused")
 	// ErrUnfit means that an instance type cannot do what the stack needs.
 	ErrUnfit = errors.New("instance type unfit")
+	// ErrVersion means that EKS makes no cluster of the Kubernetes version.
+	ErrVersion = errors.New("Kubernetes version refused")
 )
 
 // Check asks source everything that could refuse the stack later and dearer. It reports all refusals at once; the plan
@@ -32,13 +34,9 @@ func Check(source Source, request Request) (Plan, error) {
 		refusals = append(refusals, err)
 	}
 
-	gpuZones, err := source.Zones(gpu.Name)
+	gpuZones, systemZones, err := zonesOf(source, request)
 	if err != nil {
-		return plan, fmt.Errorf("listing the zones that offer %q: %w", gpu.Name, err)
-	}
-	systemZones, err := source.Zones(system.Name)
-	if err != nil {
-		return plan, fmt.Errorf("listing the zones that offer %q: %w", system.Name, err)
+		return plan, err
 	}
 	plan.Zone, plan.ControlPlaneZone, err = chooseZones(request, gpuZones, systemZones)
 	if err != nil {
@@ -56,7 +54,14 @@ func Check(source Source, request Request) (Plan, error) {
 		}
 	}
 
-	plan.Estimate = Price(request)
+	support, err := source.Support(request.KubernetesVersion)
+	if err != nil {
+		return plan, fmt.Errorf("asking how EKS supports Kubernetes %q: %w", request.KubernetesVersion, err)
+	}
+	if err := support.refusal(request); err != nil {
+		refusals = append(refusals, err)
+	}
+	plan.Estimate = Price(request, support)
 	if err := plan.Estimate.refusal(request.MaxHourlyUSD); err != nil {
 		refusals = append(refusals, err)
 	}
@@ -71,6 +76,20 @@ func describe(source Source, request Request) (gpu, system InstanceType, err err
 		return gpu, system, fmt.Errorf("describing instance type %q: %w", request.System.Type, err)
 	}
 	return gpu, system, nil
+}
+
+// refusal is the error for a version of which EKS would make no cluster, which it would say only after the network is made.
+func (s Support) refusal(request Request) error {
+	if s != "" && s != Unsupported {
+		return nil
+	}
+	says := "does not list it"
+	if s != "" {
+		says = "says " + string(s)
+	}
+	return fmt.Errorf("checking kubernetesVersion %q: %w: EKS %s; next: aws eks describe-cluster-versions --region %s "+
+		"--query 'clusterVersions[].[clusterVersion,versionStatus]' --output text, then pulumi config set kubernetesVersion VERSION "+
+		"and both amiRelease settings", request.KubernetesVersion, ErrVersion, says, request.Region)
 }
 
 // fit refuses a GPU group that could never prove anything: without GPUs nothing trains, without EFA nothing rides it.

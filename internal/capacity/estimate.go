@@ -62,8 +62,8 @@ func (e Estimate) Unknown() []string {
 	return names
 }
 
-// Price adds up what the stack costs per hour while it runs.
-func Price(request Request) Estimate {
+// Price adds up what the stack costs per hour while it runs, with a control plane of the version that has this support.
+func Price(request Request, support Support) Estimate {
 	instance := func(group Group) Line {
 		line := Line{What: group.Type, Count: group.Nodes}
 		if usd, ok := request.Prices[group.Type]; ok {
@@ -81,6 +81,7 @@ func Price(request Request) Estimate {
 		}
 		return line
 	}
+	controlPlane, controlPlaneUSD := controlPlanePrice(request.KubernetesVersion, support)
 	service := func(what string, usd float64) Line {
 		return Line{What: what, Count: 1, UnitUSD: usd, Known: true, Source: ServiceSource + ", " + ServiceDate}
 	}
@@ -89,7 +90,7 @@ func Price(request Request) Estimate {
 		Lines: []Line{
 			instance(request.GPU),
 			instance(request.System),
-			service("EKS control plane, standard support", eksClusterUSD),
+			service(controlPlane, controlPlaneUSD),
 			service("NAT gateway", natGatewayUSD),
 			service("public IPv4 address", publicIPv4USD),
 		},
@@ -98,6 +99,18 @@ func Price(request Request) Estimate {
 			"the KMS key, about 0.001 USD/h",
 			"traffic through the NAT gateway (0.045 USD/GB) and between zones, control-plane logs",
 		},
+	}
+}
+
+// controlPlanePrice words and prices the control plane by its version. Anything but standard support is priced as the dearer one.
+func controlPlanePrice(version string, support Support) (what string, usd float64) {
+	switch support {
+	case StandardSupport:
+		return "EKS control plane, standard support", eksClusterUSD
+	case ExtendedSupport:
+		return fmt.Sprintf("EKS control plane, extended support of Kubernetes %s", version), eksExtendedUSD
+	default:
+		return fmt.Sprintf("EKS control plane, support of Kubernetes %s unknown (%q) and taken for extended", version, support), eksExtendedUSD
 	}
 }
 
@@ -136,7 +149,8 @@ func ReadTotal(text string) (float64, bool) {
 // refusal compares the estimate with the limit. An unknown price cannot be shown to be below any limit, so it refuses too.
 func (e Estimate) refusal(maxHourlyUSD float64) error {
 	if unknown := e.Unknown(); len(unknown) > 0 {
-		return fmt.Errorf("checking maxHourlyUsd: %w: no price of %s is known; next: pulumi config set prices '{\"%s\":USD_PER_HOUR}'",
+		return fmt.Errorf("checking maxHourlyUsd: %w: no price of %s is known; "+
+			"next: pulumi config set --path --type float 'prices[\"%s\"]' USD_PER_HOUR",
 			ErrPrice, strings.Join(unknown, " and "), unknown[0])
 	}
 	if total := e.HourlyUSD(); total > maxHourlyUSD {

@@ -15,8 +15,11 @@ const (
 // The hourly prices of services, in USD.
 const (
 	eksClusterUSD = 0.10
-	natGatewayUSD = 0.045
-	publicIPv4USD = 0.005
+	// eksExtendedUSD is what a control plane costs once its version's standard support ends.
+	// Source: AWS containers blog, "Amazon EKS extended support for Kubernetes versions pricing": 0.60 in total.
+	eksExtendedUSD = 0.60
+	natGatewayUSD  = 0.045
+	publicIPv4USD  = 0.005
 	// gp3 costs 0.08 per GB and month; AWS counts 730 hours to a month.
 	gp3GiBMonthUSD = 0.08
 	hoursPerMonth  = 730

@@ -22,8 +22,13 @@ type InstanceType struct {
 type Source interface {
 	// InstanceType describes an instance type.
 	InstanceType(name string) (InstanceType, error)
-	// Zones lists the availability zones that offer an instance type, in any order.
+	// Zones lists the zones that offer an instance type, in any order, Local and Wavelength Zones of the account among them.
 	Zones(instanceType string) ([]string, error)
+	// ZoneIDs gives the ids of the account's zones by name, such as use2-az1 for us-east-2a: a name means another zone in another
+	// account, an id never does.
+	ZoneIDs() (map[string]string, error)
+	// Support is what EKS gives a Kubernetes version, such as 1.36; empty where it does not list it.
+	Support(kubernetesVersion string) (Support, error)
 	// Quota is the applied value of a service's quota.
 	Quota(service, code string) (float64, error)
 	// OtherInstances counts, by type, the running on-demand instances of the account that are not this stack's, of types whose
@@ -33,6 +38,19 @@ type Source interface {
 	OtherAddresses() (int, error)
 	OtherVPCs() (int, error)
 }
+
+// Support is the state of a Kubernetes version in EKS, in the words of its API (ClusterVersionInformation, versionStatus).
+type Support string
+
+// The states that EKS's API documents.
+const (
+	// StandardSupport is the first 14 months of a version.
+	StandardSupport Support = "STANDARD_SUPPORT"
+	// ExtendedSupport is the 12 months after them, at six times the price.
+	ExtendedSupport Support = "EXTENDED_SUPPORT"
+	// Unsupported is what follows: EKS makes no clusters of that version any more.
+	Unsupported Support = "UNSUPPORTED"
+)
 
 // Group is a number of instances of one type.
 type Group struct {
@@ -50,6 +68,8 @@ type Request struct {
 	Region string
 	// Zone is the wanted zone; empty means any that offers both types.
 	Zone string
+	// KubernetesVersion is the minor version of the control plane, such as 1.36.
+	KubernetesVersion string
 	// GPU and System are the two node groups.
 	GPU, System Group
 	// MaxHourlyUSD is the price above which Check refuses.

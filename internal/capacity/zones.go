@@ -6,6 +6,41 @@ import (
 	"strings"
 )
 
+// withoutControlPlanes are the ids of zones in which EKS takes no subnets of a control plane, which the nodes' zone has too.
+// Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, "Subnet requirements for clusters"; eksctl's
+// zoneIDsToAvoid (pkg/az/az.go) has the same three.
+func withoutControlPlanes() []string { return []string{"use1-az3", "usw1-az2", "cac1-az3"} }
+
+// zonesOf lists the zones that offer each of the two instance types and can have the cluster.
+func zonesOf(source Source, request Request) (gpu, system []string, err error) {
+	ids, err := source.ZoneIDs()
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing the zones of %q: %w", request.Region, err)
+	}
+	offered := func(instanceType string) ([]string, error) {
+		zones, err := source.Zones(instanceType)
+		if err != nil {
+			return nil, fmt.Errorf("listing the zones that offer %q: %w", instanceType, err)
+		}
+		return slices.DeleteFunc(slices.Clone(zones), func(zone string) bool {
+			return !inRegion(zone, request.Region) || slices.Contains(withoutControlPlanes(), ids[zone])
+		}), nil
+	}
+	if gpu, err = offered(request.GPU.Type); err != nil {
+		return nil, nil, err
+	}
+	system, err = offered(request.System.Type)
+	return gpu, system, err
+}
+
+// inRegion tells the region's own zones, named by the region and a letter as the setting availabilityZone wants them, from the Local
+// and Wavelength Zones that an account opted into, such as us-east-1-atl-2a, which sorts before us-east-1a. A control plane's subnets
+// cannot lie in those, and EKS makes no managed node groups there. Sources: the page above; EKS user guide, "Amazon EKS on AWS Local Zones".
+func inRegion(zone, region string) bool {
+	letter, ok := strings.CutPrefix(zone, region)
+	return ok && len(letter) == 1 && letter >= "a" && letter <= "z"
+}
+
 // chooseZones picks the zone of all nodes, the alphabetically first that offers both types unless one is asked for, and
 // another zone for the control plane. An offering is not capacity: AWS may still have none left when the group starts.
 func chooseZones(request Request, gpuZones, systemZones []string) (zone, controlPlane string, err error) {
@@ -21,7 +56,7 @@ func chooseZones(request Request, gpuZones, systemZones []string) (zone, control
 	case zone == "":
 		zone = both[0]
 	case !slices.Contains(both, zone):
-		return "", "", fmt.Errorf("checking availabilityZone %q: %w: %s and %s are both offered in [%s] only; "+
+		return "", "", fmt.Errorf("checking availabilityZone %q: %w: %s and %s are both offered, and EKS makes control planes, in [%s] only; "+
 			"next: pulumi config set availabilityZone %s",
 			zone, ErrNoOffering, request.GPU.Type, request.System.Type, strings.Join(both, " "), both[0])
 	}

@@ -1,10 +1,12 @@
 package stack
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/servicequotas"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -22,6 +24,9 @@ type lookup struct {
 }
 
 var _ capacity.Source = lookup{}
+
+// errAnswer means that AWS answered what its API does not document.
+var errAnswer = errors.New("not an answer")
 
 func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {
 	return lookup{ctx: ctx, option: pulumi.Provider(provider), cluster: cluster, tags: stackTags(ctx)}
@@ -56,6 +61,37 @@ func (l lookup) Zones(instanceType string) ([]string, error) {
 		return nil, fmt.Errorf("calling ec2:DescribeInstanceTypeOfferings: %w", err)
 	}
 	return found.Locations, nil
+}
+
+// ZoneIDs calls ec2:DescribeAvailabilityZones. The provider's two lists have one order.
+// Source: terraform-provider-aws, internal/service/ec2, data source aws_availability_zones.
+func (l lookup) ZoneIDs() (map[string]string, error) {
+	found, err := aws.GetAvailabilityZones(l.ctx, &aws.GetAvailabilityZonesArgs{}, l.option)
+	if err != nil {
+		return nil, fmt.Errorf("calling ec2:DescribeAvailabilityZones: %w", err)
+	}
+	if len(found.Names) != len(found.ZoneIds) {
+		return nil, fmt.Errorf("reading the answer of ec2:DescribeAvailabilityZones: %w: %d names, %d ids", errAnswer, len(found.Names), len(found.ZoneIds))
+	}
+	ids := make(map[string]string, len(found.Names))
+	for i, name := range found.Names {
+		ids[name] = found.ZoneIds[i]
+	}
+	return ids, nil
+}
+
+// Support calls eks:DescribeClusterVersions, for all versions: it lists unsupported ones only then.
+func (l lookup) Support(kubernetesVersion string) (capacity.Support, error) {
+	found, err := eks.GetClusterVersions(l.ctx, &eks.GetClusterVersionsArgs{IncludeAll: pulumi.BoolRef(true)}, l.option)
+	if err != nil {
+		return "", fmt.Errorf("calling eks:DescribeClusterVersions: %w", err)
+	}
+	for _, version := range found.ClusterVersions {
+		if version.ClusterVersion == kubernetesVersion {
+			return capacity.Support(version.VersionStatus), nil
+		}
+	}
+	return "", nil
 }
 
 // Quota calls servicequotas:GetServiceQuota.

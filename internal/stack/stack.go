@@ -54,7 +54,7 @@ func stackTags(ctx *pulumi.Context) map[string]string {
 // preflight refuses, in preview too, what AWS would refuse after minutes of billing, and prints the price.
 func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings) (capacity.Plan, error) {
 	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
-		Region: s.Region, Zone: s.Zone,
+		Region: s.Region, Zone: s.Zone, KubernetesVersion: s.KubernetesVersion,
 		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
 		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
 		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
