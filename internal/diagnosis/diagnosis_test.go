@@ -48,6 +48,10 @@ func TestExplain(t *testing.T) {
 			"addon-degraded", []string{"--addon-name coredns"}},
 		{"nat", "aws:ec2/eip:Eip", "AddressLimitExceeded: The maximum number of addresses has been reached.", "address-quota", []string{"describe-addresses --region us-east-2"}},
 		{"vpc", "aws:ec2/vpc:Vpc", "VpcLimitExceeded: The maximum number of VPCs has been reached.", "vpc-quota", []string{"L-F678F1CE"}},
+		{"train", "aws:ec2/placementGroup:PlacementGroup", "operation error EC2: CreatePlacementGroup, https response error StatusCode: 503, RequestID: 1, api error RequestLimitExceeded: Request limit exceeded.",
+			"throttled", []string{"pulumi up"}},
+		{"control-plane", "aws:cloudwatch/logGroup:LogGroup", "creating CloudWatch Logs Log Group (/aws/eks/train/cluster): operation error CloudWatch Logs: CreateLogGroup, https response error StatusCode: 400, RequestID: 1, ResourceAlreadyExistsException: The specified log group already exists",
+			"log-group-left", []string{"aws logs delete-log-group --log-group-name /aws/eks/train/cluster --region us-east-2, then pulumi up", "pulumi import"}},
 		{"eks", "aws:eks/cluster:Cluster", "UnsupportedAvailabilityZoneException: Cannot create cluster", "zone-unsupported", []string{"us-east-2b"}},
 		{"eks", "aws:eks/cluster:Cluster", "ResourceLimitExceededException: Cluster limit exceeded", "resource-quota", nil},
 		{"eks", "aws:eks/cluster:Cluster", "ResourceInUseException: Cluster already exists with name: train", "name-taken", []string{"clusterName"}},
@@ -81,6 +85,32 @@ func TestExplain(t *testing.T) {
 			assert.Equal(t, d.Next, parsed.Next)
 			assert.NotEmpty(t, parsed.Cause)
 		})
+	}
+}
+
+// AWS's codes contain each other; each must find its own rule.
+func TestCodesInsideCodes(t *testing.T) {
+	t.Parallel()
+	for error, code := range map[string]string{
+		"RequestLimitExceeded: Request limit exceeded.":                     "throttled",
+		"api error ThrottlingException: Rate exceeded":                      "throttled",
+		"api error EC2ThrottledException: slow":                             "throttled",
+		"api error TooManyRequestsException: slow":                          "throttled",
+		"PrivateIpAddressLimitExceeded: too many addresses of an interface": "resource-quota",
+		"NetworkInterfaceLimitExceeded: none left":                          "resource-quota",
+		"LimitExceeded: Cannot exceed quota for RolesPerAccount":            "resource-quota",
+		"ServiceQuotaExceededException: none left":                          "resource-quota",
+		"last error: Client.VcpuLimitExceeded: none left":                   "vcpu-quota",
+		"VpcLimitExceeded":     "vpc-quota",
+		"AddressLimitExceeded": "address-quota",
+		"PrivateIpAddressLimitExceeded, and then (AddressLimitExceeded)":                   "address-quota",
+		"EntityAlreadyExists: Role with name a already exists.":                            "name-taken",
+		"api error ResourceAlreadyExistsException: it does":                                "name-taken",
+		"AlreadyExistsException: An alias with the name a already exists":                  "name-taken",
+		"AccessDeniedException: User is not authorized to perform: kms:CreateKey":          "access-denied",
+		"api error AuthFailure.ExpiredToken: the security token included is not valid any": "credentials-expired",
+	} {
+		assert.Equal(t, code, Explain(Failure{Type: "aws:kms/key:Key", Name: "n", Operation: "create", Error: error}, ohio()).Code, error)
 	}
 }
 

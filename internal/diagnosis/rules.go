@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 )
@@ -12,7 +14,8 @@ import (
 // rule explains one kind of failure.
 type rule struct {
 	code string
-	// says holds texts of which one must be in the error; none means any error.
+	// says holds texts of which one must be in the error, at the beginning of a word: AWS's codes contain each other, as
+	// PrivateIpAddressLimitExceeded does AddressLimitExceeded. One that begins with * may end a longer code. None means any error.
 	says []string
 	// types limits the rule to resources whose type begins with one of these; none means any type.
 	types   []string
@@ -23,25 +26,57 @@ func (r rule) fits(f Failure) bool {
 	within := func(list []string, match func(string) bool) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, match)
 	}
-	return within(r.says, func(text string) bool { return strings.Contains(f.Error, text) }) &&
+	return within(r.says, func(text string) bool { return says(f.Error, text) }) &&
 		within(r.types, func(prefix string) bool { return strings.HasPrefix(f.Type, prefix) })
+}
+
+// says finds a text that begins a word, or with * anywhere.
+func says(message, text string) bool {
+	if ending, ok := strings.CutPrefix(text, "*"); ok {
+		return strings.Contains(message, ending)
+	}
+	for from := 0; ; from++ {
+		at := strings.Index(message[from:], text)
+		if at < 0 {
+			return false
+		}
+		from += at
+		before, _ := utf8.DecodeLastRuneInString(message[:from])
+		if from == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+	}
 }
 
 // The types that some rules are for.
 const (
 	nodeGroupType  = "aws:eks/nodeGroup:"
 	addonType      = "aws:eks/addon:"
+	logGroupType   = "aws:cloudwatch/logGroup:"
 	kubernetesType = "kubernetes:"
 	releaseType    = "kubernetes:helm.sh/v3:"
 )
 
 // rules lists every rule; the first that fits explains. Codes of AWS come before what wraps them: a node group's failure
-// quotes the instance's.
+// quotes the instance's. A code that contains another comes before it: RequestLimitExceeded is no quota.
 //
 // Sources of the codes: EC2 API reference, "Error codes"; EKS API reference, Issue (node group health) and CreateCluster;
 // Service Quotas for the quotas' codes; pulumi-kubernetes's helm release and await packages for Helm's and Kubernetes's words.
 func rules() []rule {
-	return slices.Concat(limits(), access(), nodes(), kubernetes(), rest())
+	return slices.Concat(pace(), limits(), access(), nodes(), leftovers(), kubernetes(), rest())
+}
+
+// pace is how fast AWS answers. Source of the codes: aws-sdk-go-v2, aws/retry, DefaultThrottleErrorCodes, without
+// LimitExceededException, by which IAM, KMS and CloudWatch Logs mean a quota.
+func pace() []rule {
+	return []rule{{
+		code: "throttled",
+		says: []string{
+			"Throttling", "ThrottledException", "EC2ThrottledException", "RequestThrottled", "RequestLimitExceeded", "BandwidthLimitExceeded",
+			"TooManyRequests", "SlowDown",
+		},
+		explain: fixed("AWS answers this account's requests no faster: something else asks a lot", "pulumi up"),
+	}}
 }
 
 // limits are those of the account and of AWS's stock of machines.
@@ -71,7 +106,8 @@ func limits() []rule {
 		},
 		{
 			code: "resource-quota",
-			says: []string{"ResourceLimitExceeded", "LimitExceeded", "QuotaExceeded"},
+			// The ends of many codes: NetworkInterfaceLimitExceeded, ServiceQuotaExceededException.
+			says: []string{"*LimitExceeded", "*QuotaExceeded"},
 			explain: fixed("the account has as many resources of this kind as it may",
 				"aws service-quotas list-service-quotas --service-code ec2 --region {region} (or eks, iam, kms), ask for more, then pulumi up"),
 		},
@@ -92,11 +128,6 @@ func access() []rule {
 			says: []string{"UnauthorizedOperation", "AccessDenied", "not authorized to perform"},
 			explain: fixed("the AWS identity may not do this, or an organisation's policy forbids it",
 				"aws sts get-caller-identity; give that identity the action that the evidence names, then pulumi up"),
-		},
-		{
-			code:    "throttled",
-			says:    []string{"Throttling", "RequestLimitExceeded", "TooManyRequests"},
-			explain: fixed("AWS answers this account's requests no faster: something else asks a lot", "pulumi up"),
 		},
 	}
 }
@@ -150,6 +181,12 @@ func nodes() []rule {
 			explain: fixed("the add-on's pods do not run: no node takes them, or their image cannot be pulled",
 				"kubectl -n kube-system get pods -o wide; aws eks describe-addon --cluster-name {cluster} --region {region} --addon-name {name}"),
 		},
+	}
+}
+
+// leftovers are things in the way, and things still in use.
+func leftovers() []rule {
+	return []rule{
 		{
 			code: "still-used",
 			says: []string{"DependencyViolation", "ResourceInUseException: Cluster has", "is currently in use"},
@@ -157,8 +194,17 @@ func nodes() []rule {
 				"aws ec2 describe-network-interfaces --region {region} --filters Name=tag-key,Values=eks:kubernetes-cni-node-name; delete those, then run the same command again"),
 		},
 		{
+			// Sources: https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2446 and /2763: EKS's service-linked role makes the
+			// group anew for lines that arrive after it was deleted.
+			code:  "log-group-left",
+			says:  []string{"ResourceAlreadyExistsException"},
+			types: []string{logGroupType},
+			explain: fixed("the control plane's log group exists: EKS delivers its last lines late, which made it again after an earlier destroy",
+				"aws logs delete-log-group --log-group-name /aws/eks/{cluster}/cluster --region {region}, then pulumi up (or keep its lines: pulumi import)"),
+		},
+		{
 			code: "name-taken",
-			says: []string{"ResourceInUseException", "AlreadyExists", "already exists", "EntityAlreadyExists"},
+			says: []string{"ResourceInUseException", "*AlreadyExists", "already exists"},
 			explain: fixed("something of this name exists already and this stack did not make it",
 				"pulumi config set clusterName OTHER-NAME, or delete what is there; then pulumi up"),
 		},
