@@ -41,12 +41,14 @@ type monitor struct {
 	// breaks maps a resource that cannot be made to what its provider says.
 	breaks map[resourceName]string
 
-	mu      sync.Mutex
-	seen    map[string]registration
-	calls   []call
-	log     []string
-	exports resource.PropertyMap
-	hooks   map[string]*pulumirpc.Callback
+	mu    sync.Mutex
+	seen  map[string]registration
+	calls []call
+	log   []string
+	// warnings are those of the log.
+	warnings []string
+	exports  resource.PropertyMap
+	hooks    map[string]*pulumirpc.Callback
 }
 
 // keepAll is how properties travel: nothing is dropped on the way.
@@ -172,6 +174,9 @@ func (m *monitor) Log(_ context.Context, in *pulumirpc.LogRequest) (*emptypb.Emp
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.log = append(m.log, in.GetMessage())
+	if in.GetSeverity() == pulumirpc.LogSeverity_WARNING {
+		m.warnings = append(m.warnings, in.GetMessage())
+	}
 	return &emptypb.Empty{}, nil
 }
 

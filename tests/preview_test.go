@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // The first preview knows nothing that AWS makes up. The program must still ask for the same resources.
@@ -28,4 +29,17 @@ func TestFirstPreview(t *testing.T) {
 	assert.Equal(t, "us-east-2b", preview.export(t, "availabilityZone"), "the zone is known before anything is made")
 	assert.InDelta(t, 9.5548, preview.export(t, "hourlyUsd"), 1e-9)
 	assert.NotEqual(t, "efa", preview.export(t, "verdict"), "a preview has no verdict")
+}
+
+// A first update cannot reach an API server inside the VPC that it makes. That is allowed, and said.
+func TestAPrivateEndpointIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	for _, preview := range []bool{true, false} {
+		warned := green(t, options{preview: preview, config: map[string]string{"publicAccessCidrs": "[]"}}).warnings
+		require.Len(t, warned, 1)
+		assert.Contains(t, warned[0], "publicAccessCidrs is []")
+		assert.Contains(t, warned[0], "cannot finish")
+		assert.Contains(t, warned[0], "next:     pulumi config set --path 'publicAccessCidrs[0]'")
+		assert.Empty(t, green(t, options{preview: preview}).warnings, "only then")
+	}
 }

@@ -23,6 +23,9 @@ func Run(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := warnOfPrivateEndpoint(ctx, s); err != nil {
+		return err
+	}
 	// One explicit provider, with the region of the settings: a default one would take the shell's.
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
 		Region:      pulumi.String(s.Region),
@@ -45,6 +48,25 @@ func Run(ctx *pulumi.Context) error {
 	export(ctx, s, plan, made)
 	return nil
 }
+
+// warnOfPrivateEndpoint says, in preview too, what an API server inside a VPC that the stack itself makes means: nobody can be in
+// that VPC yet. It refuses nothing, since a stack that stands may well be updated from inside.
+func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
+	if len(s.PublicAccess) > 0 {
+		return nil
+	}
+	if err := ctx.Log.Warn(privateEndpoint, nil); err != nil {
+		return fmt.Errorf("printing the warning about publicAccessCidrs: %w", err)
+	}
+	return nil
+}
+
+// privateEndpoint is that warning.
+const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack's VPC will reach the API server, and the first `pulumi up` " +
+	"makes that VPC. Run from outside, it cannot finish: the Helm releases and the gate wait for the API server in vain after everything " +
+	"bills, and so does a later up or destroy.\n" +
+	"next:     pulumi config set --path 'publicAccessCidrs[0]' \"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs " +
+	"inside that VPC"
 
 // stackTags are on everything that the stack makes in AWS.
 func stackTags(ctx *pulumi.Context) map[string]string {
