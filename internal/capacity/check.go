@@ -17,7 +17,7 @@ var (
 	// ErrUnfit means that an instance type cannot do what the stack needs.
 	ErrUnfit = errors.New("instance type unfit")
 	// ErrVersion means that EKS makes no cluster of the Kubernetes version.
-	ErrVersion = errors.New("Kubernetes version refused")
+	ErrVersion = errors.New("version refused")
 )
 
 // Check asks source everything that could refuse the stack later and dearer. It reports all refusals at once; the plan
