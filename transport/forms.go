@@ -108,7 +108,7 @@ func noteForms() []form {
 }
 
 func parseNetwork(msg []byte, e *event) bool {
-	e.kind, e.name = evNetwork, bytes.TrimRight(msg[len("Using network "):], " ")
+	e.kind, e.name = evNetwork, bytes.TrimRight(unwrapped(msg[len("Using network "):]), " ")
 	return len(e.name) > 0 && len(e.name) <= maxNetName
 }
 
@@ -120,8 +120,8 @@ func parseProvider(msg []byte, e *event) bool {
 	if !c.lit("provider is ") && !c.lit("Provider is ") {
 		return false
 	}
-	name := c.word()
-	if i := bytes.IndexAny(name, ";,"); i >= 0 {
+	name := unwrapped(c.word())
+	if i := bytes.IndexByte(name, ';'); i >= 0 {
 		name = name[:i]
 	}
 	if i := bytes.Index(c.rest(), []byte("(found ")); i >= 0 {

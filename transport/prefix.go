@@ -56,6 +56,7 @@ func prefixEndingAt(b []byte, end int) (o origin, start int, ok bool) {
 		return origin{}, 0, false
 	}
 	start = hostStart(b, at)
+	start += bytes.LastIndexByte(b[start:at], ',') + 1 // a column of CSV before the host
 	if start == at {
 		return origin{}, 0, false
 	}
@@ -131,7 +132,7 @@ func skipSeconds(b []byte, i, end int) int {
 	for digits < end && isDigit(b[digits]) {
 		digits++
 	}
-	if digits-i >= 10 {
+	if digits-i >= 10 && digits < end { // docker names a host by twelve digits too
 		return skipFraction(b, digits, end)
 	}
 	return i

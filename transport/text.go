@@ -119,10 +119,13 @@ func numberOr(n *int, unknown string) string {
 	return strconv.Itoa(*n)
 }
 
-// What stands before a log line that a report quotes, as text and as JSON.
+// What stands before a log line that a report quotes: as text, as JSON, and as
+// the package render writes it for browsers and for CI.
 const (
-	textQuote = "  line:  "
-	jsonQuote = `"text": "`
+	textQuote  = "  line:  "
+	jsonQuote  = `"text": "`
+	htmlQuote  = `<pre class="mono">`
+	junitQuote = "&#xA;  line: "
 )
 
 // ownReport reports whether the record that starts at start is quoted by an
@@ -131,5 +134,6 @@ const (
 func (s *scanner) ownReport(start int) bool {
 	before := s.d[max(0, start-32):start]
 	before = before[bytes.LastIndexByte(before, '\n')+1:]
-	return string(before) == textQuote || string(bytes.TrimLeft(before, " ")) == jsonQuote
+	return string(before) == textQuote || string(bytes.TrimLeft(before, " ")) == jsonQuote ||
+		string(before) == htmlQuote || bytes.HasSuffix(before, []byte(junitQuote))
 }

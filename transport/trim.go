@@ -56,6 +56,29 @@ func cutRepeat(b []byte) ([]byte, bool) {
 	return trimRecord(b[:i]), true
 }
 
+// unwrapped cuts a name where what a collector or a terminal wrapped the line in
+// begins: the end of a string in JSON, logfmt or CSV, of a cell or an element, a
+// control character, or syslog's `#015` for one. Only bytes that no name of a
+// network or a provider holds end it, so that `efa_x` and `efa+x` stay what they
+// are.
+func unwrapped(name []byte) []byte {
+	for i, c := range name {
+		switch c {
+		case '"', '\'', '\\', ',', '|', '<', '>', '&', 0x7f:
+			return name[:i]
+		case '#':
+			if i+3 < len(name) && isDigit(name[i+1]) && isDigit(name[i+2]) && isDigit(name[i+3]) {
+				return name[:i]
+			}
+		default:
+			if c < ' ' {
+				return name[:i]
+			}
+		}
+	}
+	return name
+}
+
 // unwrap cuts a message where the string of JSON ends that a collector wrapped
 // the line in: `{"log":"host:1:1 [0] NCCL INFO Using network OFI\n","stream":..`.
 // NCCL's own messages may hold quotes too, so the line must look like JSON.
