@@ -1,5 +1,7 @@
 package transport
 
+import "slices"
+
 // join handles a communicator line.
 func (p *process) join(e *event, th *thread, line int) {
 	in := &e.init
@@ -16,6 +18,9 @@ func (p *process) join(e *event, th *thread, line int) {
 	}
 	if in.nodes >= 0 {
 		m.nodes = max(m.nodes, in.nodes)
+	}
+	if in.isSub && !m.isSub && !m.hasID {
+		p.learnSplit(m, in)
 	}
 	if in.hasID && !m.hasID {
 		m.id, m.hasID = in.id, true
@@ -47,7 +52,7 @@ func (p *process) byPointer(in *initLine) *member {
 		if m.rank != in.rank || m.size != in.size || in.hasID && m.hasID && in.id != m.id {
 			return nil
 		}
-		if in.phase == phaseStart && m.ended && (!in.hasID || !m.hasID) {
+		if in.again(m) && (!in.hasID || !m.hasID) {
 			return nil
 		}
 		return m
@@ -55,33 +60,62 @@ func (p *process) byPointer(in *initLine) *member {
 	return nil
 }
 
+// again reports whether the line begins another communicator at the address of
+// m, which must be over then. From NCCL 2.30.3 no line says so by default: the
+// end is of a subsystem that is not in the mask (src/init.cc and src/debug.cc).
+func (in *initLine) again(m *member) bool {
+	switch in.phase {
+	case phaseStart:
+		return m.ended || m.complete > 0
+	case phaseComplete: // releases before 2.18.3 print no START
+		return m.ended
+	}
+	return false
+}
+
 func (p *process) newMember(e *event, line int) *member {
 	in := &e.init
 	m := &member{
-		proc: p, ptr: in.ptr, id: in.id, hasID: in.hasID, isSub: in.isSub,
-		count: in.count, color: in.color, rank: in.rank, size: in.size, nodes: -1,
+		proc: p, ptr: in.ptr, id: in.id, hasID: in.hasID,
+		rank: in.rank, size: in.size, nodes: -1,
 		first: p.file.at(line, e.text),
 	}
 	if in.isSub {
-		m.parent = p.parentOf(in)
+		m.splitFrom(p.members, in)
 	}
+	p.members = append(p.members, m)
+	return m
+}
+
+// splitFrom makes m a split of one of the members before it, so that no member
+// descends from itself.
+func (m *member) splitFrom(before []*member, in *initLine) {
+	m.isSub, m.count, m.color = true, in.count, in.color
+	m.parent = parentOf(before, in)
 	if m.parent != nil && m.parent.depth >= maxDepth {
 		m.parent = nil
 	}
 	if m.parent != nil {
 		m.depth = m.parent.depth + 1
 	}
-	p.members = append(p.members, m)
-	return m
+}
+
+// learnSplit makes m a split where its START is lost: the line of its size,
+// which then comes first, does not say so. One that was split itself stays what
+// it is, since the depth of its children is counted.
+func (p *process) learnSplit(m *member, in *initLine) {
+	if !slices.ContainsFunc(p.members, func(c *member) bool { return c.parent == m }) {
+		m.splitFrom(p.members[:slices.Index(p.members, m)], in)
+	}
 }
 
 // maxDepth bounds splits of splits, so that keys stay short on random bytes.
 const maxDepth = 16
 
-func (p *process) parentOf(in *initLine) *member {
-	for i := len(p.members) - 1; i >= 0; i-- {
-		if p.members[i].ptr == in.parent && !p.members[i].ended {
-			return p.members[i]
+func parentOf(before []*member, in *initLine) *member {
+	for _, m := range slices.Backward(before) {
+		if m.ptr == in.parent && !m.ended {
+			return m
 		}
 	}
 	return nil
