@@ -28,6 +28,12 @@ func TestInvokes(t *testing.T) {
 			want: map[string]any{"names": []any{"us-east-2a", "us-east-2b"}, "zoneIds": []any{"use2-az1", "use2-az2"}},
 		},
 		{
+			name: "all zones with their ids", token: "aws:index/getAvailabilityZones:getAvailabilityZones", args: `{}`,
+			want: map[string]any{
+				"names": []any{"us-east-2a", "us-east-2b", "us-east-2c"}, "zoneIds": []any{"use2-az1", "use2-az2", "use2-az3"},
+			},
+		},
+		{
 			name: "a filter that is not known", token: "aws:index/getAvailabilityZones:getAvailabilityZones",
 			args: `{"filters":[{"name":"opt","values":["x"]}]}`, code: "InvalidParameterValue",
 		},
@@ -76,6 +82,20 @@ func TestInvokes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The price of the control plane rests on it.
+func TestClusterVersionsTellTheirSupport(t *testing.T) {
+	l := newLab(t)
+	body, err := l.account.Invoke("aws:eks/getClusterVersions:getClusterVersions", json.RawMessage(`{"includeAll":true}`))
+	require.NoError(t, err)
+	var got clusterVersionsResult
+	require.NoError(t, json.Unmarshal(body, &got))
+	support := map[string]string{}
+	for _, version := range got.ClusterVersions {
+		support[version.ClusterVersion] = version.VersionStatus
+	}
+	assert.Equal(t, map[string]string{"1.34": "STANDARD_SUPPORT", "1.35": "STANDARD_SUPPORT", "1.36": "STANDARD_SUPPORT"}, support)
 }
 
 func TestReleaseExists(t *testing.T) {
