@@ -96,7 +96,9 @@ func (ev *evidence) settle(claimOf map[*member]*claim) {
 			for _, l := range p.loose {
 				if f.repeats > 0 {
 					ev.orphans = append(ev.orphans, l) // their order tells nothing
-				} else if m := home.lastWithRank(l.rank); m != nil {
+				} else if m := home.lastWithRank(l.rank); m != nil && m.proc == p {
+					m.take(l)
+				} else if m != nil {
 					l.size, l.nodes = m.size, m.nodes
 					claimOf[m].members = append(claimOf[m].members, l)
 				} else {

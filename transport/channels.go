@@ -1,5 +1,7 @@
 package transport
 
+import "slices"
+
 // open counts a channel line and those that were folded into it, the last of
 // which is at last.
 func (p *process) open(e *event, th *thread, line, last int) {
@@ -8,7 +10,7 @@ func (p *process) open(e *event, th *thread, line, last int) {
 	if last >= th.lastChanLine {
 		th.lastChan, th.lastChanLine = m, last
 	}
-	p2p := ch.conn > 0 || ch.oldForm && m.complete > 0
+	p2p := ch.conn > 0 || ch.oldForm && (m.complete > 0 || m.late)
 	provider := p.provider
 	if p.failed {
 		provider = ""
@@ -17,7 +19,21 @@ func (p *process) open(e *event, th *thread, line, last int) {
 	if t.count == 0 {
 		t.first = p.file.at(line, e.text)
 	}
-	lines := 1 + e.more
+	t.add(ch, 1+e.more, last)
+	switch {
+	case ch.medium != mediumNet:
+	case !p2p:
+		th.set(line, last, p.file)
+	case m.late && ch.oldForm:
+		if th.lateNet <= th.lastConn {
+			th.lateRef = ref{file: p.file, line: line}
+		}
+		th.lateNet = max(th.lateNet, last)
+	}
+}
+
+// add counts lines of one channel, the last of which is at last.
+func (t *tally) add(ch *channelLine, lines, last int) {
 	t.count += lines
 	t.last = max(t.last, last)
 	switch ch.dir {
@@ -34,12 +50,14 @@ func (p *process) open(e *event, th *thread, line, last int) {
 	if ch.medium == mediumMNNVL {
 		t.addPeer(ch.peer())
 	}
-	if ch.medium == mediumNet && !p2p {
-		if th.lastNet <= th.lastConn {
-			th.netRef = ref{file: p.file, line: line}
-		}
-		th.lastNet = max(th.lastNet, last)
+}
+
+// set notes network channels of a collective, the last of which is at last.
+func (th *thread) set(line, last int, f *logFile) {
+	if th.lastNet <= th.lastConn {
+		th.netRef = ref{file: f, line: line}
 	}
+	th.lastNet = max(th.lastNet, last)
 }
 
 // maxPeers bounds the peers kept for MNNVL channels; a rack has 72 GPUs.
@@ -79,7 +97,7 @@ func (p *process) owner(ch *channelLine, th *thread) *member {
 	if m := th.open; m != nil && fits(m) {
 		return m
 	}
-	if !p.started && len(p.waiting) > 0 {
+	if !p.started && (len(p.waiting) > 0 || ch.oldForm && ch.medium != mediumLocal) {
 		return p.looseMember(own)
 	}
 	var local *member
@@ -101,6 +119,9 @@ func (p *process) owner(ch *channelLine, th *thread) *member {
 	return p.looseMember(own)
 }
 
+// looseMember collects channels of a rank until an Init COMPLETE claims them.
+// Where one has come before, channels without a connection index are of the next
+// communicator or, if none comes, point to point.
 func (p *process) looseMember(rank int32) *member {
 	for _, m := range p.loose {
 		if m.rank == rank {
@@ -108,6 +129,7 @@ func (p *process) looseMember(rank int32) *member {
 		}
 	}
 	m := &member{proc: p, rank: rank, nodes: -1}
+	m.late = slices.ContainsFunc(p.members, func(m *member) bool { return m.rank == rank && m.complete > 0 })
 	p.loose = append(p.loose, m)
 	return m
 }

@@ -84,6 +84,29 @@ func (c *claim) networks(aux map[*process][]*process) []usage {
 	return nets
 }
 
+// sharedBefore is the NCCL release that names the network for each communicator
+// first (2.13.4). Releases before it choose it once for the process and say so
+// once, before its first communicator (ncclInit in src/init.cc).
+const sharedBefore = 2<<16 | 13<<8 | 4
+
+// shared lists the network of the rank's process, where another rank or an
+// earlier communicator took the one line that names it. Of a process that names
+// two, against the rule, it lists both.
+func (c *claim) shared() []usage {
+	var nets []usage
+	for _, m := range c.members {
+		for _, other := range m.proc.members {
+			for _, name := range other.networks {
+				nets = use(nets, name, other.netRef)
+			}
+		}
+		for _, w := range m.proc.waiting {
+			nets = use(nets, w.name, w.ref)
+		}
+	}
+	return nets
+}
+
 // use adds a network to the list; the last line that names it counts.
 func use(nets []usage, name string, where ref) []usage {
 	if i := slices.IndexFunc(nets, func(u usage) bool { return u.name == name }); i >= 0 {

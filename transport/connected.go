@@ -69,9 +69,12 @@ func (c *comm) held() map[*process]int {
 	return n
 }
 
-// silent reports whether the run's NCCL prints no Connected lines: some process
+// silent reports whether the run's NCCL prints no Connected lines.
+func (r *run) silent() bool { return r.before(silentBefore) }
+
+// before reports whether the run's NCCL is older than a release: some process
 // tells the version, and none tells another kind.
-func (r *run) silent() bool {
+func (r *run) before(release int) bool {
 	told := false
 	seen := func(version string) (fits bool) {
 		n, ok := versionNumber(version)
@@ -79,7 +82,7 @@ func (r *run) silent() bool {
 			return true
 		}
 		told = true
-		return n < silentBefore
+		return n < release
 	}
 	for _, c := range r.comms {
 		for _, cl := range c.claims {

@@ -128,11 +128,10 @@ func (p *process) absorb(m *member) {
 		if l.rank != m.rank {
 			continue
 		}
-		m.tallies = append(m.tallies, l.tallies...)
-		m.joined += l.joined
-		if m.joinRef.line == 0 {
-			m.joinRef = l.joinRef
+		if l.late {
+			p.claimLate(l)
 		}
+		m.take(l)
 		p.loose = append(p.loose[:i], p.loose[i+1:]...)
 		for j := range p.threads {
 			if p.threads[j].lastChan == l {
@@ -140,5 +139,29 @@ func (p *process) absorb(m *member) {
 			}
 		}
 		return
+	}
+}
+
+// claimLate turns late channels into those of a collective, which a Connected
+// line must follow: a communicator claims them.
+func (p *process) claimLate(l *member) {
+	for i := range l.tallies {
+		if l.tallies[i].old {
+			l.tallies[i].p2p = false
+		}
+	}
+	for i := range p.threads {
+		if th := &p.threads[i]; th.lateNet > th.lastNet {
+			th.set(th.lateRef.line, th.lateNet, p.file)
+		}
+	}
+}
+
+// take adds a loose member's channels to the communicator that they belong to.
+func (m *member) take(l *member) {
+	m.tallies = append(m.tallies, l.tallies...)
+	m.joined += l.joined
+	if m.joinRef.line == 0 {
+		m.joinRef = l.joinRef
 	}
 }

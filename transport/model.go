@@ -105,6 +105,10 @@ type thread struct {
 	// arrive out of order.
 	lastChanLine int
 	netRef       ref // the first NET channel that is not connected yet
+	// lateNet and lateRef are lastNet and netRef for channels that are
+	// point-to-point ones unless an Init COMPLETE still claims them.
+	lateNet int
+	lateRef ref
 	// left is the netRef of channels that a later Init START left unconnected;
 	// leftSilent the same where an Init COMPLETE stands for Connected.
 	left, leftSilent ref
@@ -129,6 +133,7 @@ type member struct {
 	begun    bool // printed Init START
 	complete int  // line of Init COMPLETE, 0 for none
 	ended    bool
+	late     bool // loose, of a rank that completed a communicator before
 	tallies  []tally
 	joined   int // Connected lines
 	joinRef  ref

@@ -175,10 +175,10 @@ func TestConditionsOfASilentRelease(t *testing.T) {
 		first := []string{
 			"NCCL version 2.7.8+cuda11.0",
 			"NET/OFI Selected Provider is efa (found 1 nics)",
+			"Using network AWS Libfabric",
 		}
 		for n := range 2 {
 			first = append(first,
-				"Using network AWS Libfabric",
 				fmt.Sprintf("Channel 00 : %d[1b0] -> %d[1b0] [receive] via NET/AWS Libfabric/0", 1-rank, rank),
 				fmt.Sprintf("Channel 00 : %d[1b0] -> %d[1b0] [send] via NET/AWS Libfabric/0", rank, 1-rank),
 				fmt.Sprintf("comm 0x5%d%d rank %d nranks 2 cudaDev 0 busId 1b0 - Init COMPLETE", n, rank, rank))

@@ -48,11 +48,13 @@ func unify(files []*logFile) *evidence {
 	ev.settle(claimOf)
 	ev.runs = groupRuns(ev.comms)
 	for _, r := range ev.runs {
-		silent := r.silent()
+		silent, shared := r.silent(), r.before(sharedBefore)
 		for _, c := range r.comms {
 			c.silent = silent
 			for _, cl := range c.claims {
-				cl.nets = cl.networks(ev.aux)
+				if cl.nets = cl.networks(ev.aux); len(cl.nets) == 0 && shared {
+					cl.nets = cl.shared()
+				}
 			}
 		}
 	}

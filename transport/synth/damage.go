@@ -97,12 +97,13 @@ func (w *world) cut(keep func([]line) []line) {
 }
 
 // lose drops the victim's lines of one role. Where the victim is a process of
-// several ranks, it drops those of its last rank only, but for providers, which
-// belong to the process.
+// several ranks, it drops those of its last rank only, but for providers and, in
+// old releases, networks, which belong to the process.
 func (w *world) lose(r role) {
 	last := w.victim.ranks[len(w.victim.ranks)-1].id
+	ofProcess := r == roleProvider || r == roleNetwork && w.forms.sharesNetwork()
 	w.victim.lines = slices.DeleteFunc(w.victim.lines, func(l line) bool {
-		return l.role == r && (l.rank == last || r == roleProvider)
+		return l.role == r && (l.rank == last || ofProcess)
 	})
 }
 

@@ -47,6 +47,8 @@ func (w *world) blurred() bool {
 		return true
 	case !w.forms.tellsConnected() && r.Text == TornNoise:
 		return true // the version that makes the missing Connected lines normal
+	case w.forms.sharesNetwork() && r.Text == TornNoise && (r.OneProcess || r.Groups == Second):
+		return true // the version that makes one network line for several ranks normal
 	}
 	switch r.Damage {
 	case MaskNet, ProviderLineLost, NetworkLineLost, CutHead:

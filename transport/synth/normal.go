@@ -41,10 +41,6 @@ func (r *Run) normalGroups() {
 		if !r.NCCL.AtLeast(18, 3) {
 			r.Groups = World
 		}
-	case Second, UnusedSecond:
-		if !r.NCCL.AtLeast(16, 5) {
-			r.Groups = World
-		}
 	}
 	lazy := r.NCCL.AtLeast(22, 0)
 	if !lazy && (r.Groups == UnusedSecond || r.Groups == UnusedWorld || r.Groups == UnusedAll) {
@@ -64,6 +60,9 @@ func (r *Run) normalGroups() {
 func (r *Run) normalReleases() {
 	if r.Fabric == SocketSecondComm || r.Fabric == SocketOneChannel {
 		r.Groups = World
+	}
+	if r.Fabric == SocketSecondComm && (forms{r.NCCL}).sharesNetwork() {
+		r.Fabric = SocketOneChannel
 	}
 	if !r.NCCL.AtLeast(10, 0) {
 		r.PointToPoint = false

@@ -75,7 +75,7 @@ func (w *world) setUp(c *comm) {
 	})
 	w.each(c, func(m *rank) []line {
 		out := w.compact(
-			w.log(m, subInit, roleNetwork, w.forms.usingNetwork(w.network(c, m))),
+			w.log(m, subInit, roleNetwork, w.usingNetwork(c, m)),
 			w.log(m, subInit, noise, w.ifAtLeast(26, "DMA-BUF is available on GPU device "+itoa(m.local))),
 			w.log(m, subInit, roleRank, w.forms.initLine(c, m, false)),
 			w.log(m, subInit, noise, w.ifAtLeast(24, "Bootstrap timings total 0.000925 (create 0.000425, send 0.000107, recv 0.000100, ring 0.000039, delay 0.000003)")),
@@ -144,6 +144,15 @@ func (w *world) connect(c *comm) {
 	if w.run.Trees && w.connects(c) && c.nodes() > 1 {
 		w.phase(c, "trees", w.treeEdges(c))
 	}
+}
+
+// usingNetwork is the line that names the network, which up to 2.12 each process
+// prints once; "" where it did.
+func (w *world) usingNetwork(c *comm, m *rank) string {
+	if w.forms.sharesNetwork() && (c != w.comms[0] || m != m.proc.ranks[0]) {
+		return ""
+	}
+	return w.forms.usingNetwork(w.network(c, m))
 }
 
 // network is the plugin's name for member m of c.

@@ -209,6 +209,10 @@ func (r Run) Generate() ([]File, Truth) {
 	if !r.NextInSameFiles {
 		return append(w.files(), inFolder("second-run", next.files())...), truth
 	}
+	if next.forms.sharesNetwork() && !w.forms.sharesNetwork() {
+		// Of the bare version lines of a file only the first counts.
+		truth.accept(transport.Inconclusive)
+	}
 	w.append(next)
 	return w.files(), truth
 }
