@@ -3,6 +3,7 @@ package rayapi_test
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -205,12 +206,43 @@ func TestReadLog(t *testing.T) {
 		require.ErrorIs(t, err, rayapi.ErrIncomplete)
 		assert.Nil(t, text)
 	})
+	t.Run("a longer file than the limit is an error, and is not asked for again", func(t *testing.T) {
+		t.Parallel()
+		server, client := newClient(t)
+		server.AddFile("head0", "a.log", long)
+		text, err := client.ReadLogAtMost(t.Context(), "head0", "a.log", int64(len(long)))
+		require.NoError(t, err)
+		assert.Equal(t, long, text)
+
+		text, err = client.ReadLogAtMost(t.Context(), "head0", "a.log", int64(len(long)-1))
+		require.ErrorIs(t, err, rayapi.ErrTooLong)
+		require.ErrorIs(t, err, rayapi.ErrIncomplete)
+		assert.Nil(t, text)
+		assert.Equal(t, 2, server.Seen("GET /api/v0/logs/file"))
+	})
 	t.Run("a dead node is an error", func(t *testing.T) {
 		t.Parallel()
 		_, client := newClient(t)
 		_, err := client.ReadLog(t.Context(), "gone", "a.log")
 		require.ErrorContains(t, err, "Failed to query the data source")
 	})
+}
+
+func TestReadLogEndsWhereAFileDoesNot(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+				return // the client went away
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	client := rayapi.New(rayapi.Options{Transport: &http.Transport{}, BaseURL: server.URL})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, err := client.ReadLogAtMost(ctx, "head0", "a.log", 1<<20)
+	require.ErrorIs(t, err, rayapi.ErrTooLong)
 }
 
 func TestListLogsFlattensCategories(t *testing.T) {

@@ -21,6 +21,9 @@ var (
 	// ErrIncomplete: a log file was cut off while it was read. What was read
 	// is not evidence.
 	ErrIncomplete = errors.New("incomplete download")
+	// ErrTooLong: a log file holds more than the caller takes. It comes with
+	// ErrIncomplete: the part that was read is not evidence either.
+	ErrTooLong = errors.New("longer than is read")
 	// ErrHeadRestarted: the session is another one; jobs and logs of the
 	// session that was recorded are gone.
 	ErrHeadRestarted = errors.New("the Ray head restarted")

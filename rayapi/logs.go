@@ -53,10 +53,17 @@ func (c *Client) ListLogs(ctx context.Context, nodeID, glob string) ([]string, e
 	return slices.Compact(files), nil
 }
 
-// ReadLog reads a whole file of a node's log folder. A download that was cut
-// off is retried, and in the end an error that wraps ErrIncomplete: half a file
-// is never returned.
+// ReadLog reads a whole file of a node's log folder, of MaxLogBytes at most. A
+// download that was cut off is retried, and in the end an error that wraps
+// ErrIncomplete: half a file is never returned.
 func (c *Client) ReadLog(ctx context.Context, nodeID, file string) ([]byte, error) {
+	return c.ReadLogAtMost(ctx, nodeID, file, MaxLogBytes)
+}
+
+// ReadLogAtMost is ReadLog with a limit in bytes. A longer file is an error that
+// wraps ErrTooLong, and no more than the limit of it was held in memory: the
+// other side, and not the caller, decides how long a file is.
+func (c *Client) ReadLogAtMost(ctx context.Context, nodeID, file string, limit int64) ([]byte, error) {
 	query := url.Values{
 		"node_id":  {nodeID},
 		"filename": {file},
@@ -66,7 +73,7 @@ func (c *Client) ReadLog(ctx context.Context, nodeID, file string) ([]byte, erro
 	}
 	var text []byte
 	err := c.repeat(ctx, func() (err error) {
-		text, err = c.download(ctx, "/api/v0/logs/file?"+query.Encode())
+		text, err = c.download(ctx, "/api/v0/logs/file?"+query.Encode(), limit)
 		return err
 	})
 	if err != nil {
@@ -75,8 +82,9 @@ func (c *Client) ReadLog(ctx context.Context, nodeID, file string) ([]byte, erro
 	return text, nil
 }
 
-// download reads a reply of any length. The only deadline is on standing still.
-func (c *Client) download(ctx context.Context, path string) ([]byte, error) {
+// download reads a reply of at most limit bytes. The only deadline is on standing
+// still.
+func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watchdog := time.AfterFunc(stallTimeout, cancel)
@@ -92,12 +100,12 @@ func (c *Client) download(ctx context.Context, path string) ([]byte, error) {
 		watchdog.Reset(stallTimeout)
 		return n, err
 	})
-	text, err := io.ReadAll(io.LimitReader(moving, MaxLogBytes+1))
+	text, err := io.ReadAll(io.LimitReader(moving, limit+1))
 	if err != nil {
 		return nil, fmt.Errorf("%w after %d bytes: %w: %w", ErrIncomplete, len(text), ErrUnreachable, err)
 	}
-	if len(text) > MaxLogBytes {
-		return nil, fmt.Errorf("%w: longer than %d bytes", ErrIncomplete, MaxLogBytes)
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%w: %w: more than %d bytes", ErrIncomplete, ErrTooLong, limit)
 	}
 	return text, nil
 }
