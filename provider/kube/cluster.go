@@ -3,22 +3,17 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/client-go/tools/remotecommand"
-	"k8s.io/streaming/pkg/httpstream"
 
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
@@ -42,6 +37,8 @@ type Cluster struct {
 	config     *rest.Config
 	user       *clientcmdapi.AuthInfo
 	server     string
+	// execTimeout is the constant, but for tests.
+	execTimeout time.Duration
 }
 
 // Connect reads a kubeconfig; it does not talk to the cluster yet.
@@ -61,7 +58,7 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the Kubernetes client: %w", err)
 	}
-	cluster := &Cluster{kubernetes: client, config: config, server: config.Host}
+	cluster := &Cluster{kubernetes: client, config: config, server: config.Host, execTimeout: execTimeout}
 	if active := parsed.Contexts[parsed.CurrentContext]; active != nil {
 		cluster.user = parsed.AuthInfos[active.AuthInfo]
 	}
@@ -94,37 +91,4 @@ func (c *Cluster) token(ctx context.Context, namespace, rayCluster string) (stri
 		return "", fmt.Errorf("reading the Ray token of %q in namespace %q: %w", rayCluster, namespace, err)
 	}
 	return strings.TrimSpace(string(secret.Data[tokenKey])), nil
-}
-
-// Exec runs a command in a pod's first container, which in KubeRay's pods is
-// Ray's, and returns its standard output.
-func (c *Cluster) Exec(ctx context.Context, namespace, pod string, command []string) (string, error) {
-	object, err := c.kubernetes.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
-	if err != nil {
-		return "", fmt.Errorf("looking up pod %q in namespace %q: %w", pod, namespace, err)
-	}
-	url := c.kubernetes.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{
-			Container: object.Spec.Containers[0].Name, Command: command, Stdout: true, Stderr: true,
-		}, scheme.ParameterCodec).URL()
-	websocket, err := remotecommand.NewWebSocketExecutor(c.config, "GET", url.String())
-	if err != nil {
-		return "", fmt.Errorf("preparing a command in pod %q: %w", pod, err)
-	}
-	spdy, err := remotecommand.NewSPDYExecutor(c.config, "POST", url)
-	if err != nil {
-		return "", fmt.Errorf("preparing a command in pod %q: %w", pod, err)
-	}
-	executor, err := remotecommand.NewFallbackExecutor(websocket, spdy, func(err error) bool {
-		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
-	})
-	if err != nil {
-		return "", fmt.Errorf("preparing a command in pod %q: %w", pod, err)
-	}
-	var stdout, stderr bytes.Buffer
-	err = executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: &stdout, Stderr: &stderr})
-	if err != nil {
-		return "", fmt.Errorf("running %q in pod %q: %w: %s", command[0], pod, err, strings.TrimSpace(stderr.String()))
-	}
-	return stdout.String(), nil
 }
