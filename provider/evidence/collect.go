@@ -22,8 +22,8 @@ type File struct {
 }
 
 // Collector keeps the newest complete copy of every file of one job. It is
-// asked again and again while the job runs: the files of a node that died
-// cannot be read any more.
+// asked again and again while the job runs (Collect), since the files of a node
+// that died cannot be read any more, and once when the job is over (Finish).
 type Collector struct {
 	ray   *rayapi.Client
 	jobID string
@@ -38,11 +38,26 @@ func NewCollector(ray *rayapi.Client, submissionID string) *Collector {
 }
 
 // Collect reads every file of every living node. What one node or file does not
-// yield is in the error; what the others yielded is kept.
+// yield is in the error; what the others yielded is kept. Copies of a job that
+// runs may end anywhere: only Finish makes them evidence of the whole run.
 func (c *Collector) Collect(ctx context.Context) error {
+	return c.gaps(c.pass(ctx, map[fileKey]bool{}))
+}
+
+// gaps makes one error of what went wrong; nil for nothing.
+func (c *Collector) gaps(failures []error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	return fmt.Errorf("collecting evidence of %q: %w", c.jobID, errors.Join(failures...))
+}
+
+// pass reads what every living node lists, except what is in fresh already, and
+// adds what it read to fresh.
+func (c *Collector) pass(ctx context.Context, fresh map[fileKey]bool) []error {
 	nodes, err := c.ray.Nodes(ctx)
 	if err != nil {
-		return fmt.Errorf("collecting evidence of %q: %w", c.jobID, err)
+		return []error{err}
 	}
 	var failures []error
 	for _, node := range nodes {
@@ -55,7 +70,8 @@ func (c *Collector) Collect(ctx context.Context) error {
 			continue
 		}
 		for _, name := range names {
-			if strings.HasPrefix(path.Base(name), ".") { // half-written
+			key := fileKey{node.ID, path.Base(name)}
+			if fresh[key] || strings.HasPrefix(key.base, ".") { // half-written
 				continue
 			}
 			text, err := c.ray.ReadLog(ctx, node.ID, name)
@@ -63,14 +79,11 @@ func (c *Collector) Collect(ctx context.Context) error {
 				failures = append(failures, err)
 				continue
 			}
-			key := fileKey{node.ID, path.Base(name)}
 			c.files[key] = File{Node: node.ID, Text: text}
+			fresh[key] = true
 		}
 	}
-	if len(failures) > 0 {
-		return fmt.Errorf("collecting evidence of %q: %w", c.jobID, errors.Join(failures...))
-	}
-	return nil
+	return failures
 }
 
 // Files returns what was collected, in order of name. A name that two nodes

@@ -3,6 +3,7 @@ package evidence
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -21,7 +22,8 @@ type Run struct {
 	// Status is the job's last known status; empty when the head forgot it.
 	Status rayapi.JobStatus
 	Files  []File
-	// Gaps says what could not be collected at the end; nil for nothing.
+	// Gaps says what could not be collected at the end, as Finish returns it; nil
+	// for nothing.
 	Gaps error
 	// Counters is how far the EFA hardware counters moved; nil when they could
 	// not be read, which CountersWanted makes an error.
@@ -166,14 +168,7 @@ func judgeEarlier(ctx context.Context, sources []transport.Source, provider stri
 // checkRun says what the run's end and the counters take away.
 func checkRun(run Run) []transport.Finding {
 	var found []transport.Finding
-	if run.Gaps != nil {
-		found = append(found, transport.Finding{
-			Code: "evidence-incomplete", Severity: transport.Error, Text: oneLine(run.Gaps.Error()),
-			Cause: "some files could not be read to their end",
-			Next:  "run again while head and workers are up",
-		})
-	}
-	if run.Status == "" {
+	if run.Status == "" { // first: it explains the gaps
 		found = append(found, transport.Finding{
 			Code: "ray-head-restarted", Severity: transport.Error,
 			Text:  "Ray no longer knows job " + run.SubmissionID,
@@ -181,7 +176,31 @@ func checkRun(run Run) []transport.Finding {
 			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
 		})
 	}
+	if run.Gaps != nil {
+		found = append(found, gap(run.Gaps))
+	}
 	return append(found, checkCounters(run)...)
+}
+
+// gapText is how much of the gaps' text a finding carries: a node that answers
+// nothing is a line for each of its files.
+const gapText = 2000
+
+// gap says what it means that files could not be had.
+func gap(gaps error) transport.Finding {
+	found := transport.Finding{
+		Code: "evidence-incomplete", Severity: transport.Error, Text: oneLine(gaps.Error()),
+		Cause: "some files could not be read to their end",
+		Next:  "run again while head and workers are up",
+	}
+	if len(found.Text) > gapText {
+		found.Text = strings.ToValidUTF8(found.Text[:gapText], "") + " ..."
+	}
+	if errors.Is(gaps, ErrStale) {
+		found.Cause = "a worker node or its files were gone when the job had ended: the copies from while it ran may miss what came after"
+		found.Next = "kubectl get nodes,pods -A -o wide and the instances' status say which node left, and why; then run again"
+	}
+	return found
 }
 
 // checkCounters holds what the EFA devices moved against the least that the job

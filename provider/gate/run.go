@@ -339,7 +339,7 @@ func (r *runner) finish(ctx context.Context) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	gaps := collector.Collect(ctx)
+	gaps := collector.Finish(ctx, evidence.Clock{Now: r.env.Now, Sleep: r.env.Sleep})
 	log := r.driverLog(ctx, end.job)
 	moved := r.movedBytes(ctx)
 	if err := ctx.Err(); err != nil { // what was cut short is no evidence
