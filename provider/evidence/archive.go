@@ -3,6 +3,7 @@ package evidence
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,23 +57,40 @@ func Archive(dir string, bundle Bundle, report transport.Report, files []File, d
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(folder, "report.txt")
-	write := map[string][]byte{path: asText, filepath.Join(folder, "report.json"): append(asJSON, '\n')}
+	own := []File{{Name: "report.txt", Text: asText}, {Name: "report.json", Text: append(asJSON, '\n')}}
 	if driverLog != nil {
-		write[filepath.Join(folder, "driver.log")] = driverLog
+		own = append(own, File{Name: "driver.log", Text: driverLog})
 	}
+	if err := writeFiles(folder, own); err != nil {
+		return "", err
+	}
+	if err := writeFiles(filepath.Join(folder, "ranks"), files); err != nil {
+		return "", err
+	}
+	return filepath.Join(folder, "report.txt"), nil
+}
+
+// writeFiles writes files below a folder, and nowhere else: the ranks' names
+// come from the cluster, so the operating system is told the bounds (os.Root).
+func writeFiles(folder string, files []File) (err error) {
+	if err := os.MkdirAll(folder, folderMode); err != nil {
+		return fmt.Errorf("writing evidence: %w", err)
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("writing evidence: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, file := range files {
-		write[filepath.Join(folder, "ranks", filepath.FromSlash(file.Name))] = file.Text
-	}
-	for name, content := range write {
-		if err := os.MkdirAll(filepath.Dir(name), folderMode); err != nil {
-			return "", fmt.Errorf("writing evidence: %w", err)
+		name := filepath.FromSlash(file.Name)
+		if err := root.MkdirAll(filepath.Dir(name), folderMode); err != nil {
+			return fmt.Errorf("writing evidence %q: %w", file.Name, err)
 		}
-		if err := os.WriteFile(name, content, fileMode); err != nil {
-			return "", fmt.Errorf("writing evidence: %w", err)
+		if err := root.WriteFile(name, file.Text, fileMode); err != nil {
+			return fmt.Errorf("writing evidence %q: %w", file.Name, err)
 		}
 	}
-	return path, nil
+	return nil
 }
 
 // text is the report for people.

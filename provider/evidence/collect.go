@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -25,16 +23,20 @@ type File struct {
 // asked again and again while the job runs (Collect), since the files of a node
 // that died cannot be read any more, and once when the job is over (Finish).
 type Collector struct {
-	ray   *rayapi.Client
-	jobID string
-	files map[fileKey]File
+	ray    *rayapi.Client
+	jobID  string
+	files  map[fileKey]File
+	bytes  int64 // of all files together
+	budget budget
 }
 
 type fileKey struct{ node, base string }
 
 // NewCollector makes a collector of one submission's files.
 func NewCollector(ray *rayapi.Client, submissionID string) *Collector {
-	return &Collector{ray: ray, jobID: submissionID, files: map[fileKey]File{}}
+	return &Collector{
+		ray: ray, jobID: submissionID, files: map[fileKey]File{}, budget: budget{files: maxFiles, bytes: maxBytes},
+	}
 }
 
 // Collect reads every file of every living node. What one node or file does not
@@ -60,47 +62,83 @@ func (c *Collector) pass(ctx context.Context, fresh map[fileKey]bool) []error {
 		return []error{err}
 	}
 	var failures []error
+	listed := 0
 	for _, node := range nodes {
 		if node.State != rayapi.Alive {
 			continue
 		}
-		names, err := c.ray.ListLogs(ctx, node.ID, "raytrain/"+c.jobID+"/*")
+		names, err := c.list(ctx, node.ID)
 		if err != nil {
 			failures = append(failures, err)
-			continue
+		}
+		// Counted before anything is read: every name costs a request, whether
+		// it yields a file or not.
+		if listed += len(names); listed > c.budget.files {
+			return append(failures, c.budget.tooManyFiles())
 		}
 		for _, name := range names {
-			key := fileKey{node.ID, path.Base(name)}
-			if fresh[key] || strings.HasPrefix(key.base, ".") { // half-written
+			key := fileKey{node.ID, name}
+			if fresh[key] {
 				continue
 			}
-			text, err := c.ray.ReadLog(ctx, node.ID, name)
-			if err != nil {
+			err := c.read(ctx, key)
+			switch {
+			case err == nil:
+				fresh[key] = true
+			case errors.Is(err, ErrTooMuch):
+				// Going on would download up to the limit for each further file.
+				return append(failures, err)
+			default:
 				failures = append(failures, err)
-				continue
 			}
-			c.files[key] = File{Node: node.ID, Text: text}
-			fresh[key] = true
 		}
 	}
 	return failures
 }
 
+// read replaces the copy of one file, within the budget.
+func (c *Collector) read(ctx context.Context, key fileKey) error {
+	old, held := c.files[key]
+	if !held && len(c.files) >= c.budget.files {
+		return c.budget.tooManyFiles()
+	}
+	others := c.bytes - int64(len(old.Text))
+	text, err := c.ray.ReadLogAtMost(ctx, key.node, c.folder()+key.base, min(c.budget.bytes-others, rayapi.MaxLogBytes))
+	if errors.Is(err, rayapi.ErrTooLong) {
+		return fmt.Errorf("%w: %d bytes in %d files are here, and one more: %w", ErrTooMuch, others, len(c.files), err)
+	}
+	if err != nil {
+		return err
+	}
+	c.files[key] = File{Node: key.node, Text: text}
+	c.bytes = others + int64(len(text))
+	return nil
+}
+
 // Files returns what was collected, in order of name. A name that two nodes
-// share is told apart by the node's id.
+// share is told apart by the node's id, of which eight digits are enough for
+// people; ids that agree even in those are written out.
 func (c *Collector) Files() []File {
 	shared := map[string]int{}
+	short := map[string]int{}
 	for key := range c.files {
 		shared[key.base]++
+		short[shortName(key)]++
 	}
 	list := make([]File, 0, len(c.files))
 	for key, file := range c.files {
-		file.Name = key.base
-		if shared[key.base] > 1 {
-			file.Name = fmt.Sprintf("%.8s/%s", key.node, key.base)
+		switch {
+		case shared[key.base] == 1:
+			file.Name = key.base
+		case short[shortName(key)] == 1:
+			file.Name = shortName(key)
+		default:
+			file.Name = key.node + "/" + key.base
 		}
 		list = append(list, file)
 	}
 	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return list
 }
+
+func shortName(key fileKey) string { return fmt.Sprintf("%.8s/%s", key.node, key.base) }

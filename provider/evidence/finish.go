@@ -38,7 +38,7 @@ func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 	fresh := map[fileKey]bool{}
 	for {
 		failures := append(c.pass(ctx, fresh), c.stale(fresh)...)
-		if len(failures) == 0 || !clock.Now().Before(deadline) {
+		if len(failures) == 0 || slices.ContainsFunc(failures, lasting) || !clock.Now().Before(deadline) {
 			return c.gaps(failures)
 		}
 		if err := clock.Sleep(ctx, retryPause); err != nil {
@@ -46,6 +46,9 @@ func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 		}
 	}
 }
+
+// lasting tells gaps that no repetition closes.
+func lasting(err error) bool { return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrForeignName) }
 
 // stale returns an error for each node with copies that are not in fresh, in
 // order of the nodes' ids.

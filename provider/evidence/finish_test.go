@@ -233,6 +233,8 @@ func TestGapsAreExplained(t *testing.T) {
 		cause, next string
 	}{
 		{fmt.Errorf("x: %w", ErrStale), "gone when the job had ended", "kubectl get nodes"},
+		{fmt.Errorf("x: %w: %w", ErrTooMuch, ErrStale), "NCCL_DEBUG=TRACE", "NCCL_DEBUG=INFO"},
+		{fmt.Errorf("x: %w: %w", ErrForeignName, ErrStale), "names a node or a file", "kubectl get pods"},
 		{rayapi.ErrUnreachable, "could not be read", "run again"},
 	}
 	for _, test := range tests {

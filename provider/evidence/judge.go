@@ -186,7 +186,7 @@ func checkRun(run Run) []transport.Finding {
 // nothing is a line for each of its files.
 const gapText = 2000
 
-// gap says what it means that files could not be had.
+// gap says what it means that files could not be had. The gravest reason leads.
 func gap(gaps error) transport.Finding {
 	found := transport.Finding{
 		Code: "evidence-incomplete", Severity: transport.Error, Text: oneLine(gaps.Error()),
@@ -196,7 +196,15 @@ func gap(gaps error) transport.Finding {
 	if len(found.Text) > gapText {
 		found.Text = strings.ToValidUTF8(found.Text[:gapText], "") + " ..."
 	}
-	if errors.Is(gaps, ErrStale) {
+	switch {
+	case errors.Is(gaps, ErrForeignName):
+		found.Cause = "Ray's head names a node or a file as neither Ray nor the training code does, so nothing was written under that name"
+		found.Next = "look for what else writes into that folder, or answers as the head: kubectl get pods, services; then run again"
+	case errors.Is(gaps, ErrTooMuch):
+		found.Cause = fmt.Sprintf("the job left more than %d files or %d MiB, or one file above %d MiB; NCCL_DEBUG=TRACE is the usual reason",
+			maxFiles, maxBytes>>20, rayapi.MaxLogBytes>>20)
+		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then pulumi up"
+	case errors.Is(gaps, ErrStale):
 		found.Cause = "a worker node or its files were gone when the job had ended: the copies from while it ran may miss what came after"
 		found.Next = "kubectl get nodes,pods -A -o wide and the instances' status say which node left, and why; then run again"
 	}
