@@ -151,7 +151,14 @@ func TestNodesInTwoZonesOfOneClusterPlacementGroup(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 2, running, "the system node and the first GPU node")
-	assert.ErrorContains(t, l.update("gpu", resource.TokenNodeGroup, l.gpuGroup()), "CREATE_FAILED")
+
+	// As in AWS, an update that changes nothing succeeds and mends nothing; any other is refused.
+	group := l.gpuGroup()
+	require.NoError(t, l.update("gpu", resource.TokenNodeGroup, group))
+	assert.Equal(t, statusCreateFailed, l.account.state.NodeGroups[l.ids["gpu"]].Status)
+	assert.Len(t, l.account.state.Instances, 2, "nothing more is launched")
+	group["scalingConfig"] = props{"desiredSize": 1, "minSize": 0, "maxSize": 2}
+	assert.ErrorContains(t, l.update("gpu", resource.TokenNodeGroup, group), "CREATE_FAILED")
 }
 
 func TestFabricFacts(t *testing.T) {

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -287,8 +288,26 @@ func (o *op) admitNodes(in *resource.NodeGroup, cluster *resource.Cluster) {
 	o.AccessEntries[id] = entry
 }
 
+// asksNothing says whether an update would make no call to EKS, which then refuses nothing
+// and mends nothing, whatever state the group is in: pulumi-aws reports success.
+// Source: terraform-provider-aws, resourceNodeGroupUpdate, which calls EKS only for a change
+// of these; pulumi/pulumi#21458 tells how it looks from outside.
+func asksNothing(old, in *resource.NodeGroup) bool {
+	return old.Version == in.Version && old.ReleaseVersion == in.ReleaseVersion &&
+		samePart(old.LaunchTemplate, in.LaunchTemplate) &&
+		old.ScalingConfig == in.ScalingConfig && maps.Equal(old.Labels, in.Labels) && slices.Equal(old.Taints, in.Taints) &&
+		samePart(old.UpdateConfig, in.UpdateConfig) && samePart(old.NodeRepairConfig, in.NodeRepairConfig)
+}
+
+func samePart[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
 // updateNodeGroup checks what may change in place.
 func (o *op) updateNodeGroup(id string, old, in *resource.NodeGroup) error {
+	if asksNothing(old, in) {
+		return nil
+	}
 	cluster, err := o.cluster(in.ClusterName)
 	if err != nil {
 		return err

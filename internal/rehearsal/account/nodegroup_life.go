@@ -71,12 +71,16 @@ func (a *Account) joinNodes(ctx context.Context, id string) error {
 }
 
 // resettleNodeGroup applies a change: more or fewer nodes, labels and taints, or a
-// rolling update to another template version or AMI release.
+// rolling update to another template version or AMI release. A group that failed stays
+// so through an update that asks nothing.
 func (a *Account) resettleNodeGroup(ctx context.Context, id string, old resource.NodeGroup) error {
 	var failed error
-	rolled := false
+	rolled, nothing := false, false
 	err := a.change(func(o *op) error {
 		group := o.NodeGroups[id]
+		if nothing = asksNothing(&old, group); nothing {
+			return nil
+		}
 		rolled = old.Version != group.Version || old.ReleaseVersion != group.ReleaseVersion ||
 			old.LaunchTemplate != nil && old.LaunchTemplate.Version != group.LaunchTemplate.Version
 		if rolled {
@@ -91,7 +95,7 @@ func (a *Account) resettleNodeGroup(ctx context.Context, id string, old resource
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || nothing {
 		return err
 	}
 	if failed == nil {
