@@ -16,9 +16,13 @@ type NetworkArgs struct {
 	ClusterName string
 	// VPC is the address block.
 	VPC netip.Prefix
-	// Zone holds every node and the NAT gateway: traffic through a gateway in another zone would cost twice.
+	// Zone is where a new network puts every node and the NAT gateway: traffic through a gateway in another zone would cost twice.
 	Zone string
-	// ControlPlaneZone is the second zone that EKS asks for.
+	// OtherZones would do as well as Zone: a network that stands in one of them stays there.
+	OtherZones []string
+	// WantedZone is Zone where the user asked for it, else empty. A network that stands elsewhere is refused.
+	WantedZone string
+	// ControlPlaneZone is the second zone that EKS asks for, of a new network.
 	ControlPlaneZone string
 }
 
@@ -30,6 +34,8 @@ type Network struct {
 	VPCID pulumi.StringOutput
 	// NodeSubnetID is the one private subnet of all nodes.
 	NodeSubnetID pulumi.StringOutput
+	// Zone is where that subnet is, which may be another zone than a new network's would be.
+	Zone pulumi.StringOutput
 	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
 	ControlPlaneSubnetIDs pulumi.StringArrayOutput
 	// Made is what others depend on. The component itself would not do: the SDK for Go notes a component's children only while
@@ -61,16 +67,18 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	b.vpc = vpc.ID()
 	b.made = append(b.made, vpc)
 
-	// A load balancer is never made here; the tags let one be made without touching the subnets.
-	public, err := b.subnet("public", layout.Public, args.Zone, "kubernetes.io/role/elb")
+	// The nodes' subnet says where everything else goes. A load balancer is never made here; the tags let one be made without
+	// touching the subnets.
+	nodes, err := b.subnet("nodes", layout.Nodes, pulumi.String(args.Zone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := b.subnet("nodes", layout.Nodes, args.Zone, "kubernetes.io/role/internal-elb")
+	n.Zone = standing(nodes, args)
+	public, err := b.subnet("public", layout.Public, n.Zone, "kubernetes.io/role/elb")
 	if err != nil {
 		return nil, err
 	}
-	control, err := b.subnet("control-plane", layout.ControlPlane, args.ControlPlaneZone, "kubernetes.io/role/internal-elb")
+	control, err := b.subnet("control-plane", layout.ControlPlane, secondZone(n.Zone, args), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +95,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	n.NodeSubnetID = nodes.ID().ToStringOutput()
 	n.ControlPlaneSubnetIDs = pulumi.StringArray{nodes.ID(), control.ID()}.ToStringArrayOutput()
 	if err := ctx.RegisterResourceOutputs(n, pulumi.Map{
-		"vpcId": n.VPCID, "nodeSubnetId": n.NodeSubnetID, "controlPlaneSubnetIds": n.ControlPlaneSubnetIDs,
+		"vpcId": n.VPCID, "nodeSubnetId": n.NodeSubnetID, "zone": n.Zone, "controlPlaneSubnetIds": n.ControlPlaneSubnetIDs,
 	}); err != nil {
 		return nil, fmt.Errorf("registering the outputs of network %q: %w", name, err)
 	}
@@ -111,18 +119,20 @@ func (b *networkBuilder) tags(name string, more map[string]string) pulumi.String
 	return tags
 }
 
-func (b *networkBuilder) subnet(name string, block netip.Prefix, zone, role string) (*ec2.Subnet, error) {
+// subnet makes a subnet that stays in the zone where it was made. The zone is computed anew in each run, and another one would
+// replace the subnet: its successor, made first, has the same block, which EC2 refuses (InvalidSubnet.Conflict).
+func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.StringInput, role string) (*ec2.Subnet, error) {
 	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
 		VpcId:            b.vpc,
 		CidrBlock:        pulumi.String(block.String()),
-		AvailabilityZone: pulumi.String(zone),
+		AvailabilityZone: zone,
 		// Even in the public subnet nothing gets an address by itself: the NAT gateway brings its own.
 		MapPublicIpOnLaunch: pulumi.Bool(false),
 		Tags: b.tags(name, map[string]string{
 			"kubernetes.io/cluster/" + b.args.ClusterName: "shared",
 			role: "1",
 		}),
-	}, b.parent)
+	}, b.parent, pulumi.IgnoreChanges([]string{"availabilityZone"}))
 	if err != nil {
 		return nil, fmt.Errorf("making subnet %q: %w", name, err)
 	}

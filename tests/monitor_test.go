@@ -20,7 +20,7 @@ type registration struct {
 	providers                        map[string]string
 	inputs                           resource.PropertyMap
 	dependencies                     []string
-	replaceOnChanges                 []string
+	replaceOnChanges, ignoreChanges  []string
 	remote, custom                   bool
 	deleteBeforeReplace              bool
 	onError                          []string
@@ -40,6 +40,8 @@ type monitor struct {
 	preview bool
 	// breaks maps a resource that cannot be made to what its provider says.
 	breaks map[resourceName]string
+	// standing maps a subnet of an earlier update to its zone.
+	standing map[string]string
 
 	mu    sync.Mutex
 	seen  map[string]registration
@@ -87,7 +89,7 @@ func (m *monitor) RegisterResource(
 	made := registration{
 		urn: urn, typ: in.GetType(), name: in.GetName(), parent: in.GetParent(), provider: in.GetProvider(),
 		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
-		replaceOnChanges: in.GetReplaceOnChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
+		replaceOnChanges: in.GetReplaceOnChanges(), ignoreChanges: in.GetIgnoreChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
 		deleteBeforeReplace: in.GetDeleteBeforeReplace(), onError: in.GetHooks().GetOnError(),
 	}
 	m.mu.Lock()
@@ -116,6 +118,10 @@ func (m *monitor) outputs(made registration) resource.PropertyMap {
 	outputs := made.inputs.Copy()
 	if made.typ == eksComponent {
 		outputs["eksCluster"] = resource.NewProperty(resource.ResourceReference{URN: resource.URN(innerClusterURN(made.urn))})
+	}
+	if zone, ok := m.standing[made.name]; ok && made.typ == subnet && slices.Contains(made.ignoreChanges, "availabilityZone") {
+		// An engine puts the old input in the place of an ignored one.
+		outputs["availabilityZone"] = resource.NewProperty(zone)
 	}
 	if !m.preview {
 		maps.Copy(outputs, madeUp(made.typ, made.name))

@@ -37,6 +37,8 @@ type options struct {
 	cloud   *cloud
 	preview bool
 	breaks  map[resourceName]string
+	// standing maps a subnet that an earlier update made to its zone.
+	standing map[string]string
 }
 
 // settingsOf is the smallest usable config with changes; an empty value takes a setting away.
@@ -60,7 +62,8 @@ func runProgram(t *testing.T, o options) run {
 		region = *o.cloud
 	}
 	m := &monitor{
-		cloud: region, preview: o.preview, breaks: o.breaks, seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
+		cloud: region, preview: o.preview, breaks: o.breaks, standing: o.standing,
+		seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
 	}
 	server := grpc.NewServer()
 	pulumirpc.RegisterResourceMonitorServer(server, m)

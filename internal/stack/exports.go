@@ -17,7 +17,7 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("kubeconfigCommand", pulumi.String(fmt.Sprintf(
 		"aws eks update-kubeconfig --region %s --name %s", s.Region, s.ClusterName)))
 	ctx.Export("region", pulumi.String(s.Region))
-	ctx.Export("availabilityZone", pulumi.String(plan.Zone))
+	ctx.Export("availabilityZone", made.zone)
 	ctx.Export("imageDigest", pulumi.String(s.Image.Digest))
 	ctx.Export("chartVersions", pulumi.ToStringMap(chartVersions(s)))
 	ctx.Export("hourlyUsd", pulumi.Float64(plan.Estimate.HourlyUSD()))

@@ -21,12 +21,12 @@ const controlPlaneType = "aws:eks/cluster:Cluster"
 // explainFailures has the engine tell why a resource failed, beside what its provider says: AWS's own words name neither the
 // next command nor the price. An error hook is Pulumi's way to see a failure from the program; it never asks for a retry. It
 // covers the control plane inside pulumi-eks's component too, and leaves out the training job, which explains itself.
-func explainFailures(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan) error {
+func explainFailures(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, where *whereabouts) error {
 	known := describeStack(s, plan)
 	hook, err := ctx.RegisterErrorHook(failureHook, func(args *pulumi.ErrorHookArgs) (bool, error) {
 		message := diagnosis.Explain(diagnosis.Failure{
 			Type: string(args.Type), Name: args.Name, Operation: args.FailedOperation, Error: newest(args.Errors),
-		}, known).Render()
+		}, where.within(known)).Render()
 		return false, ctx.Log.Error(message, nil)
 	})
 	if err != nil {

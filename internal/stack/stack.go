@@ -38,10 +38,11 @@ func Run(ctx *pulumi.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := explainFailures(ctx, s, plan); err != nil {
+	where := &whereabouts{zone: plan.Zone}
+	if err := explainFailures(ctx, s, plan, where); err != nil {
 		return err
 	}
-	made, err := build(ctx, provider, s, plan)
+	made, err := build(ctx, provider, s, plan, where)
 	if err != nil {
 		return err
 	}
@@ -97,6 +98,8 @@ const unbilled = "billing:  nothing new: this run made nothing; what an earlier 
 
 // parts is what build made and the exports name.
 type parts struct {
+	// zone is where the nodes' subnet is.
+	zone      pulumi.StringOutput
 	cluster   *cluster.Cluster
 	workloads *workloads.Workloads
 	// job is nil where the platform stands alone.
@@ -113,14 +116,16 @@ func await(s settings.Settings) time.Duration {
 
 // build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
 // job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and logs, fabric, network.
-func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, plan capacity.Plan) (*parts, error) {
+func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, plan capacity.Plan, where *whereabouts) (*parts, error) {
 	inAWS := pulumi.Providers(provider)
 	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
-		Region: s.Region, ClusterName: s.ClusterName, VPC: s.VPC, Zone: plan.Zone, ControlPlaneZone: plan.ControlPlaneZone,
+		Region: s.Region, ClusterName: s.ClusterName, VPC: s.VPC,
+		Zone: plan.Zone, OtherZones: plan.OtherZones, WantedZone: s.Zone, ControlPlaneZone: plan.ControlPlaneZone,
 	}, inAWS)
 	if err != nil {
 		return nil, err
 	}
+	where.follow(network.Zone)
 	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: s.ClusterName, VPCID: network.VPCID}, inAWS)
 	if err != nil {
 		return nil, err
@@ -155,5 +160,5 @@ func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, pla
 	if err != nil {
 		return nil, err
 	}
-	return &parts{cluster: made, workloads: work, job: gate}, nil
+	return &parts{zone: network.Zone, cluster: made, workloads: work, job: gate}, nil
 }

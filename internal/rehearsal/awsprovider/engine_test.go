@@ -284,3 +284,13 @@ func register(ctx *pulumi.Context, token string, inputs pulumi.Map) error {
 	var made pulumi.CustomResourceState
 	return ctx.RegisterResource(token, "one", inputs, &made)
 }
+
+// resources are what the engine's state holds.
+func (b *bench) resources(t *testing.T) []apitype.ResourceV3 {
+	t.Helper()
+	exported, err := b.stack.Export(context.Background())
+	require.NoError(t, err)
+	var state apitype.DeploymentV3
+	require.NoError(t, json.Unmarshal(exported.Deployment, &state))
+	return state.Resources
+}

@@ -1,0 +1,86 @@
+package tests
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/infra"
+)
+
+// standingIn is a stack whose nodes an earlier update put into a zone, and the control plane's other subnet into another.
+func standingIn(nodes, control string) map[string]string {
+	return map[string]string{"nodes": nodes, "public": nodes, "control-plane": control}
+}
+
+// A new run would take us-east-2b. What stands in another zone stays there, and all that is said of the zone follows.
+func TestAStandingStackStaysInItsZone(t *testing.T) {
+	t.Parallel()
+	for name, preview := range map[string]bool{"preview": true, "up": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := green(t, options{preview: preview, standing: standingIn("us-east-2c", "us-east-2b")})
+			for _, made := range r.ofType(subnet) {
+				assert.Equal(t, []string{"availabilityZone"}, made.ignoreChanges, made.name)
+			}
+			assert.Equal(t, "us-east-2c", r.one(t, subnet, "public").get(t, "availabilityZone"), "the NAT gateway goes where the nodes are")
+			assert.Equal(t, "us-east-2c", r.export(t, "availabilityZone"))
+		})
+	}
+}
+
+func TestAFailureNamesTheZoneOfTheStandingStack(t *testing.T) {
+	t.Parallel()
+	r := runProgram(t, options{
+		standing: standingIn("us-east-2c", "us-east-2b"),
+		breaks:   map[resourceName]string{{nodeGroup, "gpu"}: "InsufficientInstanceCapacity - no g6.12xlarge"},
+	})
+	require.Error(t, r.err)
+	said := strings.Join(r.log, "\n")
+	assert.Contains(t, said, "2 x g6.12xlarge left in us-east-2c")
+	assert.Contains(t, said, "pulumi config set availabilityZone us-east-2b")
+}
+
+// The nodes' subnet was made, and the run ended there: its zone is now the one that is planned for the control plane.
+func TestTheControlPlaneHasTwoZonesAfterAnInterruptedUpdate(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) { c.zones["g6.12xlarge"] = []string{"us-east-2a", "us-east-2b"} })
+	fresh := green(t, options{cloud: &region})
+	assert.Equal(t, "us-east-2b", fresh.one(t, subnet, "control-plane").get(t, "availabilityZone"))
+	resumed := green(t, options{cloud: &region, standing: map[string]string{"nodes": "us-east-2b"}})
+	assert.Equal(t, "us-east-2a", resumed.one(t, subnet, "control-plane").get(t, "availabilityZone"))
+}
+
+func TestAnotherZoneIsRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config map[string]string
+		says   []string
+	}{
+		{"asked for", map[string]string{"availabilityZone": "us-east-2b"}, []string{
+			`checking availabilityZone "us-east-2b"`, "its subnets are in us-east-2c", "pulumi destroy first, then pulumi up",
+			"pulumi config set availabilityZone us-east-2c",
+		}},
+		{"all that offers the new type", map[string]string{"gpu.instanceType": "p4d.24xlarge", "maxHourlyUsd": "100"}, []string{
+			"checking gpu.instanceType", "its subnets are in us-east-2c", "[us-east-2b] only", "pulumi destroy first, then pulumi up",
+		}},
+	}
+	for _, test := range tests {
+		for name, preview := range map[string]bool{"preview": true, "up": false} {
+			t.Run(test.name+" in "+name, func(t *testing.T) {
+				t.Parallel()
+				r := runProgram(t, options{preview: preview, config: test.config, standing: standingIn("us-east-2c", "us-east-2b")})
+				require.ErrorIs(t, r.err, infra.ErrZone)
+				for _, text := range test.says {
+					assert.ErrorContains(t, r.err, text)
+				}
+				assert.Equal(t, 1, strings.Count(r.err.Error(), infra.ErrZone.Error()), "it is said once")
+				assert.Empty(t, r.ofType(eksComponent), "nothing behind the network is asked for")
+				assert.Empty(t, r.ofType(nodeGroup))
+			})
+		}
+	}
+}
