@@ -17,6 +17,14 @@ const (
 	gpuAMI = "AL2023_x86_64_NVIDIA"
 	// systemAMI is the plain EKS AMI.
 	systemAMI = "AL2023_x86_64_STANDARD"
+	// afterFailure has the engine replace a group that failed. EKS never revives one in CREATE_FAILED, and the engine's own
+	// next try is an update without a change: the AWS provider calls nothing for it and reports success, without a node. So too
+	// after an update that failed, since the state then holds what was wished for. The replacement has a name of its own (both
+	// groups are autonamed), so it may be made first.
+	//
+	// Sources: initErrorSpecialKey in the engine's step_generator.go; https://github.com/pulumi/pulumi/issues/21458;
+	// resourceNodeGroupUpdate in terraform-provider-aws.
+	afterFailure = "#initerror"
 )
 
 // gpuNodes is the GPU node group with what it boots.
@@ -34,7 +42,8 @@ func (b builder) systemNodes(control *controlPlane, role *iam.Role, after []pulu
 	args := b.nodeGroup(control, role, b.args.System, template)
 	args.AmiType = pulumi.String(systemAMI)
 	args.Labels = pulumi.StringMap{RoleLabel: pulumi.String(SystemRole)}
-	group, err := awseks.NewNodeGroup(b.ctx, "system", args, b.parent, pulumi.DependsOn(after))
+	group, err := awseks.NewNodeGroup(b.ctx, "system", args, b.parent, pulumi.DependsOn(after),
+		pulumi.ReplaceOnChanges([]string{afterFailure}))
 	if err != nil {
 		return nil, fmt.Errorf("making the system node group: %w", err)
 	}
@@ -59,7 +68,7 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 	}}
 	group, err := awseks.NewNodeGroup(b.ctx, "gpu", args, b.parent, pulumi.DependsOn(after),
 		pulumi.DeleteBeforeReplace(true),
-		pulumi.ReplaceOnChanges([]string{"launchTemplate", "releaseVersion", "version"}))
+		pulumi.ReplaceOnChanges([]string{afterFailure, "launchTemplate", "releaseVersion", "version"}))
 	if err != nil {
 		return nil, fmt.Errorf("making the GPU node group: %w", err)
 	}

@@ -101,6 +101,18 @@ func TestGPUNodeGroup(t *testing.T) {
 	assert.False(t, group.has("remoteAccess"), "excluded by the template")
 }
 
+// Without it the next `pulumi up` makes a group that failed green, and no node.
+func TestANodeGroupThatFailedIsReplaced(t *testing.T) {
+	t.Parallel()
+	r := green(t, options{})
+	groups := r.ofType(nodeGroup)
+	assert.Len(t, groups, 2)
+	for _, group := range groups {
+		assert.Contains(t, group.replaceOnChanges, "#initerror", group.name)
+		assert.False(t, group.has("nodeGroupName"), "a replacement of the same name is refused while the old one is there")
+	}
+}
+
 func TestSystemNodeGroup(t *testing.T) {
 	t.Parallel()
 	r := green(t, options{})

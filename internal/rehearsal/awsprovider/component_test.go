@@ -132,17 +132,22 @@ func (c *controlPlane) nodeRole(ctx *pulumi.Context) (*iam.Role, []pulumi.Resour
 	return role, attached, nil
 }
 
+// fakeAWSCLI is one of the two commands that the eks component wants to see at construct time.
+func fakeAWSCLI(t *testing.T) {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "bin")
+	require.NoError(t, os.MkdirAll(bin, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "aws"), []byte("#!/bin/sh\necho aws-cli/2.31.0 rehearsed\n"), 0o755))
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+}
+
 // TestEngineEKSComponent drives the real eks component, whose node program registers
 // children with its own aws version, against the rehearsed account.
 func TestEngineEKSComponent(t *testing.T) {
 	ctx := context.Background()
 	program := &controlPlane{}
 	b := newBench(t, program.run)
-	// The component wants to see both commands at construct time.
-	bin := filepath.Join(t.TempDir(), "bin")
-	require.NoError(t, os.MkdirAll(bin, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "aws"), []byte("#!/bin/sh\necho aws-cli/2.31.0 rehearsed\n"), 0o755))
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	fakeAWSCLI(t)
 
 	first, err := b.up(ctx)
 	require.NoError(t, err, b.log.String())
