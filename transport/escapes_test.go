@@ -142,6 +142,16 @@ func TestNothingEscapes(t *testing.T) {
 			want: transport.Inconclusive, finding: "rank-missing",
 		},
 		{
+			name: "a second communicator that one rank alone began to join",
+			logs: each(2, func(rank int) []string {
+				if rank == 1 {
+					return whole(rank, 2)
+				}
+				return all(whole(rank, 2), starts(rank, 2, "def", "Libfabric"))
+			}),
+			want: transport.Inconclusive, finding: "rank-missing",
+		},
+		{
 			name: "a last attempt that hangs at its START",
 			logs: each(2, func(rank int) []string { return all(whole(rank, 2), starts(rank, 2, "def", "Libfabric")) }),
 			twin: each(2, func(rank int) []string { return all(whole(rank, 2), joins(rank, 2, "def")) }),
