@@ -18,14 +18,8 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 		// Whichever line is lost may be the one that tells networks apart.
 		t.accept(transport.NotEFA, transport.Mixed)
 	}
-	sameName := r.Hosts == SameName || r.Hosts == SameNameAndPID
-	if sameName && r.Expect == Met && !r.NCCL.AtLeast(20, 3) {
-		// No line tells the number of nodes.
-		t.accept(transport.Inconclusive)
-	}
-	if sameName && r.OneProcess && r.Fabric == OnEFAReselected {
-		// The first selection may be another host's last one.
-		t.accept(transport.Inconclusive)
+	if r.Hosts == SameName || r.Hosts == SameNameAndPID {
+		w.lenienceOfNames(t)
 	}
 	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == transport.Inconclusive {
 		// The other ranks of the process name its network.
@@ -33,6 +27,19 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 	}
 	if r.Launcher == RayDedup {
 		w.lenienceOfDriver(t, onlyEFA)
+	}
+}
+
+// lenienceOfNames is that for hosts that share a name.
+func (w *world) lenienceOfNames(t *Truth) {
+	r := w.run
+	switch {
+	case r.Expect == Met && !r.NCCL.AtLeast(20, 3):
+		// No line tells the number of nodes.
+		t.accept(transport.Inconclusive)
+	case r.OneProcess && r.Fabric == OnEFAReselected:
+		// The first selection may be another host's last one.
+		t.accept(transport.Inconclusive)
 	}
 }
 
