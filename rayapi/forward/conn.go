@@ -34,11 +34,7 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 	if err := complaints.Close(); err != nil {
 		return nil, fmt.Errorf("closing our half of the error stream: %w", err)
 	}
-	data, err := tunnel.CreateStream(headers(corev1.StreamTypeData, port))
-	if err != nil {
-		return nil, fmt.Errorf("opening the data stream: %w", err)
-	}
-	c := &conn{tunnel: tunnel, data: data, remote: make(chan error, 1)}
+	c := &conn{tunnel: tunnel, remote: make(chan error, 1)}
 	go func() {
 		defer close(c.remote)
 		text, err := io.ReadAll(complaints)
@@ -46,6 +42,11 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 			c.remote <- fmt.Errorf("%w: %s", ErrRemote, text)
 		}
 	}()
+	// A node that cannot connect may give up before this stream is open.
+	c.data, err = tunnel.CreateStream(headers(corev1.StreamTypeData, port))
+	if err != nil {
+		return nil, c.reason(fmt.Errorf("opening the data stream: %w", err))
+	}
 	return c, nil
 }
 
@@ -53,18 +54,24 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 // which travels on another stream.
 const complaintDelay = 200 * time.Millisecond
 
+// reason is the node's complaint if there is one, else what was seen here.
+func (c *conn) reason(seen error) error {
+	select {
+	case complaint := <-c.remote:
+		if complaint != nil {
+			return complaint
+		}
+	case <-time.After(complaintDelay):
+	}
+	return seen
+}
+
 // Read reads from the pod. An end of data that the node complains about is an
-// error, not an end.
+// error, not an end, and says why.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.data.Read(p)
-	if errors.Is(err, io.EOF) {
-		select {
-		case complaint := <-c.remote:
-			if complaint != nil {
-				return n, complaint
-			}
-		case <-time.After(complaintDelay):
-		}
+	if err != nil {
+		err = c.reason(err)
 	}
 	return n, err
 }

@@ -126,9 +126,10 @@ func TestNodesComplaintBecomesTheError(t *testing.T) {
 	t.Parallel()
 	kube := &cluster{backends: map[string]string{"head": "127.0.0.1:1"}}
 	conn, err := newDialer(t, kube).DialContext(t.Context(), "", "")
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = conn.Read(make([]byte, 1))
+	if err == nil { // the node may complain sooner
+		defer conn.Close()
+		_, err = conn.Read(make([]byte, 1))
+	}
 	require.ErrorIs(t, err, forward.ErrRemote)
 	assert.ErrorContains(t, err, "connection refused")
 }
