@@ -14,8 +14,7 @@ const silentBefore = 2<<16 | 8<<8 | 3
 // In releases that are silent about it, the end of the initialisation is
 // the proof.
 func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
-	var joined connections
-	clean := cl.clean()
+	joined, clean := 0, cl.clean()
 	for _, m := range cl.members {
 		p := m.proc
 		if clean && p.file.repeats > 0 {
@@ -25,13 +24,16 @@ func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 			j.block(NeverConnected, cl.rank, where, "communicator "+c.key)
 			return
 		}
-		joined.add(p, c.silent)
+		// Another member is another view of the same lines, so the fullest counts.
+		var view connections
+		view.add(p, c.silent)
 		for _, q := range j.ev.aux[p] {
-			joined.add(q, c.silent)
+			view.add(q, c.silent)
 		}
+		joined = max(joined, view.most())
 	}
 	// Where a process holds several ranks, each prints every kind of line.
-	if joined.most() < max(1, held[cl.members[0].proc]) {
+	if joined < max(1, held[cl.members[0].proc]) {
 		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": no Connected line of this rank")
 		return
 	}

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -211,6 +212,24 @@ func TestNothingEscapes(t *testing.T) {
 				all(boots("efa"), joins(0, 2, "abc"), opens(0, 2)),
 				all(boots("efa"), joins(1, 2, "abc"), rings(1, 2), []string{"Connected all trees"}))},
 			twin: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7}, whole(0, 2), whole(1, 2))},
+			want: transport.Inconclusive, finding: "never-connected",
+		},
+		{
+			name: "one Connected line for two ranks, in a log that is given twice",
+			logs: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), opens(0, 2), rings(1, 2))...)}, 2),
+			twin: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), rings(0, 2), rings(1, 2))...)}, 2),
+			want: transport.Inconclusive, finding: "never-connected",
+		},
+		{
+			name: "one Connected line for two ranks, in the second part of their log",
+			logs: []string{
+				speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"))...),
+				speaker{"user", 7, 7}.says(all(opens(0, 2), rings(1, 2))...),
+			},
+			twin: []string{
+				speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"))...),
+				speaker{"user", 7, 7}.says(all(rings(0, 2), rings(1, 2))...),
+			},
 			want: transport.Inconclusive, finding: "never-connected",
 		},
 		{
