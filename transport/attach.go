@@ -27,9 +27,12 @@ func (ev *evidence) attach() {
 			if len(p.members) > 0 {
 				continue
 			}
-			if q := sameInFile(f, p); q != nil {
-				ev.aux[q] = append(ev.aux[q], p)
-			} else if q := onlyOne(whole[view{p.host, p.pid}], p); q != nil {
+			q := sameInFile(f, p)
+			if q == nil {
+				q = onlyOne(whole[view{p.host, p.pid}], p)
+			}
+			// Two that booted are two processes, which lend each other nothing.
+			if q != nil && (!p.booted || !q.booted) {
 				ev.aux[q] = append(ev.aux[q], p)
 			}
 		}

@@ -63,8 +63,8 @@ func worse(a, b Verdict) Verdict {
 	return a
 }
 
-// failedAlone finds processes that gave up before they joined anything: an
-// attempt of their own, which proves nothing.
+// failedAlone finds processes that gave up before they joined anything, or
+// anything more: an attempt of their own, which proves nothing.
 func failedAlone(ev *evidence, found *findings, runs int) bool {
 	attached := map[*process]bool{}
 	for _, parts := range ev.aux {
@@ -75,7 +75,8 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 	failed := false
 	for _, f := range ev.files {
 		for _, p := range f.procs {
-			if len(p.members) > 0 || attached[p] || !p.gaveUp() {
+			alone := len(p.members) == 0 && !attached[p]
+			if !p.gaveUp() && (!alone || !p.offEFA()) {
 				continue
 			}
 			failed = true
@@ -87,12 +88,18 @@ func failedAlone(ev *evidence, found *findings, runs int) bool {
 	return failed
 }
 
-// gaveUp reports whether the process chose a network that is not EFA's, or none
-// at all. One that chose EFA's and joined nothing may only have made a unique id,
-// as up to 2.12 some rank does.
+// gaveUp reports whether the process found no network, or chose one that is not
+// EFA's for a communicator that it never named.
 func (p *process) gaveUp() bool {
-	return p.codes.has(PinnedNetworkAbsent) || p.codes.has(SocketInterfaceWrong) ||
+	return p.codes.has(PinnedNetworkAbsent) ||
 		slices.ContainsFunc(p.waiting, func(w waitingNet) bool { return !efaNetwork(w.name) })
+}
+
+// offEFA reports whether a process that joined nothing would not have used EFA.
+// One that would may only have made a unique id, as up to 2.12 some rank does.
+func (p *process) offEFA() bool {
+	name, failed := p.provided()
+	return p.codes.has(SocketInterfaceWrong) || failed || name != "" && name != efaProvider
 }
 
 // fill writes the tables of the report.

@@ -52,7 +52,7 @@ func (c *claim) unfinished() bool {
 // be several processes that look alike, selected before another; "" for none.
 func (c *claim) lost() string {
 	for _, m := range c.members {
-		if m.proc.lost != "" && m.proc.multiRank() {
+		if m.proc.lost != "" && m.proc.several {
 			return m.proc.lost
 		}
 	}

@@ -37,6 +37,10 @@ func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": no Connected line of this rank")
 		return
 	}
+	if p := cl.members[0].proc; c.alike && held[p] > 1 && c.joinedIn(p) < held[p] {
+		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": Connected lines of another communicator only")
+		return
+	}
 	if cl.mute(c.silent) {
 		j.block(NeverConnected, cl.rank, cl.first(), "communicator "+c.key+": others' channels only, none of this rank")
 	}
@@ -47,7 +51,11 @@ func (j *runJudge) connected(c *comm, cl *claim, held map[*process]int) {
 // lines name no communicator and are given to the youngest, so only a rank that
 // is silent about the youngest one is known to be.
 func (c *claim) mute(silent bool) bool {
+	clean := c.clean()
 	for _, m := range c.members {
+		if clean && m.proc.file.repeats > 0 {
+			continue // a driver's copy, in no reliable order
+		}
 		if len(m.tallies) > 0 || m.joined > 0 || silent && m.complete > 0 {
 			return false
 		}
@@ -59,6 +67,27 @@ func (c *claim) mute(silent bool) bool {
 		}
 	}
 	return true
+}
+
+// joinedIn counts the Connected lines of the communicator's ranks that the
+// process holds, which may be several processes that look alike.
+func (c *comm) joinedIn(p *process) int {
+	n := 0
+	for _, cl := range c.claims {
+		if cl.members[0].proc != p {
+			continue
+		}
+		most := 0
+		for _, m := range cl.members { // views of the same lines
+			joined := m.joined
+			if c.silent && m.complete > 0 {
+				joined++
+			}
+			most = max(most, joined)
+		}
+		n += most
+	}
+	return n
 }
 
 // held counts how many ranks of the communicator each process holds: every

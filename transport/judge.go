@@ -109,9 +109,10 @@ func (j *runJudge) comm(c *comm) {
 		collective = j.channels(c, cl) || collective
 	}
 	held := c.held()
-	c.alike = int32(c.hosts()) < max(2, c.nodes)
+	c.alike = c.nodes < 1 || int32(c.hosts()) < c.nodes
 	for _, cl := range c.claims {
 		j.rank(c, cl)
+		j.entered(c, cl)
 		if collective {
 			j.connected(c, cl, held)
 		}
@@ -137,6 +138,15 @@ func (j *runJudge) unused(c *comm, nets map[string]int) {
 		if cl.unfinished() {
 			j.block(InitIncomplete, cl.rank, cl.first(), "communicator "+c.key)
 		}
+	}
+}
+
+// entered checks a communicator that carried traffic: channel lines name none and
+// are given to the youngest, so those of a rank that never got further than its
+// START may be an earlier communicator's.
+func (j *runJudge) entered(c *comm, cl *claim) {
+	if cl.unfinished() && cl.members[0] != cl.members[0].proc.eldest() {
+		j.block(InitIncomplete, cl.rank, cl.first(), "communicator "+c.key)
 	}
 }
 

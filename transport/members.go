@@ -52,7 +52,9 @@ func (p *process) byPointer(in *initLine) *member {
 		if m.rank != in.rank || m.size != in.size || in.hasID && m.hasID && in.id != m.id {
 			return nil
 		}
-		if in.again(m) && (!in.hasID || !m.hasID) {
+		// The id of a split follows from its parent and colour up to 2.22, so that
+		// a second one has the first one's.
+		if in.again(m) && (!in.hasID || !m.hasID || in.isSub) {
 			return nil
 		}
 		return m

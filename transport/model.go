@@ -83,7 +83,9 @@ type process struct {
 	nics    int32
 
 	codes     codeSet
+	booted    bool                // printed its bootstrap line
 	started   bool                // printed an Init START
+	several   bool                // holds several ranks of anything; set by unify
 	plugin    bool                // printed anything of a network plugin
 	connected [connectedKinds]int // Connected lines, by kind
 	torn      int
@@ -222,12 +224,30 @@ func (f *logFile) note(c Code, p *process, line int, text []byte) {
 
 // multiRank reports whether one process holds several ranks of anything.
 func (p *process) multiRank() bool {
-	for _, m := range p.members[min(1, len(p.members)):] {
+	ranks := map[uint64]int32{}
+	for _, m := range p.members {
+		rank, seen := ranks[m.id]
+		if m.hasID && seen && rank != m.rank {
+			return true
+		}
+		// One rank may have other ranks in communicators of one size, but hardly in
+		// two of the first one's.
 		if m.size == p.members[0].size && m.rank != p.members[0].rank {
 			return true
 		}
+		if m.hasID {
+			ranks[m.id] = m.rank
+		}
 	}
 	return false
+}
+
+// eldest is the first member of the process, nil for none.
+func (p *process) eldest() *member {
+	if len(p.members) == 0 {
+		return nil
+	}
+	return p.members[0]
 }
 
 // continues reports whether the process goes on with a communicator of the one
@@ -253,7 +273,7 @@ func (p *process) provided() (name string, failed bool) {
 	if !p.plugin && p.before != nil && p.continues(p.before) {
 		return p.before.provided()
 	}
-	if p.multiRank() {
+	if p.several {
 		for _, s := range p.selections {
 			if s.failed || s.name != efaProvider {
 				return s.name, s.failed

@@ -97,6 +97,7 @@ func (p *process) apply(e *event, tid int32, line int) {
 		p.file.torn++
 		p.file.note(TornLines, p, line, e.text)
 	case evNote, evBoot:
+		p.booted = p.booted || e.kind == evBoot
 		p.remark(e, tid, line)
 	}
 }

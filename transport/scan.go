@@ -110,6 +110,9 @@ func (s *scanner) version(tok int) int {
 // record handles a record whose message has a known lead.
 func (s *scanner) record(tok, msg int, forms []form) int {
 	from, start, ok := s.prefix(tok)
+	if ok && s.behindTorn(start) {
+		s.stray(msg)
+	}
 	if ok && s.again(from, msg) {
 		return msg
 	}

@@ -16,14 +16,17 @@ func tornLead(b []byte) bool {
 
 // headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
 // A channel over a network in it may be another transport, so it counts as
-// torn. A token without even that stands in quoted or help text: no evidence.
+// torn. A token without even that stands in quoted or help text, which is no
+// evidence, but one of a channel off EFA is not left to chance.
 func (s *scanner) headless(e *event, forms []form, tok int, body []byte) {
-	if !tornPrefix(s.d[max(0, tok-tornWindow):tok]) || !s.g.read(forms, body, e) ||
-		e.kind != evTorn && (e.kind != evChannel || e.ch.medium == mediumLocal) {
-		s.drop()
+	torn := tornPrefix(s.d[max(0, tok-tornWindow):tok])
+	switch {
+	case !s.g.read(forms, body, e):
+	case torn && e.kind == evTorn, e.kind == evChannel && e.ch.medium != mediumLocal && (torn || !efaNetwork(networkOf(string(e.ch.label)))):
+		e.kind, e.from, e.text = evTorn, -1, body
 		return
 	}
-	e.kind, e.from, e.text = evTorn, -1, body
+	s.drop()
 }
 
 // tornWindow is how far before the token the rest of a prefix is looked for.
@@ -52,6 +55,55 @@ func tornPrefix(b []byte) bool {
 	return i < 0 || b[i] == '\n'
 }
 
+// behindTorn reports whether the record whose prefix begins at start stands right
+// behind another that was cut inside its prefix, `NCCL INFO ` or `Channel `: the
+// rest of that one then begins a line further on, where no token tells it.
+func (s *scanner) behindTorn(start int) bool {
+	d := s.d[:start]
+	if start > 0 && hostByte(d[start-1]) {
+		// The cut word is glued to the host.
+		floor := max(0, start-len("Channel"))
+		d = d[:floor+bytes.LastIndexByte(d[floor:], ' ')+1]
+	}
+	n := len(d) - 2
+	if n < 0 || d[n+1] != ' ' {
+		return false
+	}
+	switch d[n] {
+	case ']':
+	case 'L', 'O', 'N', 'l': // of NCCL, INFO, WARN and Channel
+		for _, word := range []string{"Channel ", token + "INFO ", token + "WARN ", token} {
+			d = bytes.TrimSuffix(d, []byte(word))
+		}
+	default:
+		return false
+	}
+	_, _, ok := prefixEndingAt(d, len(d))
+	return ok
+}
+
+// stray looks behind msg for the rest of a channel line without any token, and
+// counts one that is not over EFA as torn.
+func (s *scanner) stray(msg int) {
+	const maxLines = 8
+	_, after, _ := bytes.Cut(s.d[msg:min(len(s.d), msg+maxRecord)], []byte{'\n'})
+	for range maxLines {
+		line, rest, ok := bytes.Cut(after, []byte{'\n'})
+		_, name, via := bytes.Cut(line, []byte(" via NET/"))
+		if via && !bytes.Contains(line, []byte(token)) {
+			if name, _, _ = bytes.Cut(name, []byte{'/'}); !efaNetwork(string(name)) {
+				e := s.add()
+				e.kind, e.from, e.text = evTorn, -1, trimRecord(line)
+				return
+			}
+		}
+		if !ok {
+			return
+		}
+		after = rest
+	}
+}
+
 // mend tries to complete a torn channel line with the first following piece of
 // text that is no record of its own: where two processes share a pipe, the rest
 // of the line comes after the other's. What cannot be mended stays torn.
@@ -67,6 +119,9 @@ func (s *scanner) mend(e *event, body []byte, end int) {
 		line, rest, ok := bytes.Cut(after, []byte{'\n'})
 		if !ok {
 			return
+		}
+		if at >= len(s.d) {
+			return // the next block may take it for the rest of another record
 		}
 		if !bytes.Contains(line, []byte(token)) && !s.spent[at] && complete(e, body, trimRecord(line)) {
 			s.spent[at] = true // it is the rest of one record only

@@ -21,6 +21,7 @@ func unify(files []*logFile) *evidence {
 	var order []*draft
 	for _, f := range files {
 		for _, p := range f.procs {
+			p.several = p.multiRank()
 			for _, m := range p.members {
 				key := m.key()
 				d := byKey[key]

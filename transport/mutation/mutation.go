@@ -50,7 +50,7 @@ func (m Mutant) Killed(ctx context.Context, dir, scratch string) (bool, error) {
 	}
 	//nolint:gosec // the arguments are ours
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-failfast", "-overlay", list,
-		"-run", "^(TestRecordedLogs|TestNothingEscapes|TestConditions.*|TestSeedSweep)$", ".", "-sweep.runs=700")
+		"-run", "^(TestRecordedLogs|TestNothingEscapes.*|TestNoCut.*|TestConditions.*|TestSeedSweep)$", ".", "-sweep.runs=700")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
