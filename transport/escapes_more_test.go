@@ -45,10 +45,18 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 			fmt.Sprintf("ncclCommInitRankConfig comm 0x%s rank 0 nranks 1 cudaDev 0 nvmlDev 0 busId 60 commId 0x%s - Init COMPLETE", id, id),
 		}
 	}
+	pair := func(host string, first int, lines ...[]string) string {
+		log := speaker{host, 7, 7}.says(all(boots("efa"), joins(first, 4, "abc"), joins(first+1, 4, "abc"), all(lines...))...)
+		return strings.ReplaceAll(log, "nNodes 4", "nNodes 2")
+	}
+	short := pair("node-0", 0, opens(0, 4), rings(1, 4))
 	tests := []struct {
 		name string
 		logs []string
 	}{
+		{"one Connected line of two ranks on a host of their own, in a log that is given twice", []string{
+			short, short, pair("node-1", 2, rings(2, 4), rings(3, 4)),
+		}},
 		{"a restart in another file, of the same process number, that found no network", beside("node-0", 100, boot, "Failed to initialize any NET plugin")},
 		{"a restart in another file, of the same process number, on sockets", beside("node-0", 100, boot, "Using network Socket")},
 		{"a failure later in the same process", []string{proof[0], proof[1] + of(1).says("Failed to initialize any NET plugin")}},
@@ -79,6 +87,7 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 		})
 	}
 	assert.Equal(t, transport.EFA, verdictOf(t, proof...))
+	assert.Equal(t, transport.EFA, verdictOf(t, pair("node-0", 0, rings(0, 4), rings(1, 4)), pair("node-1", 2, rings(2, 4), rings(3, 4))))
 	reused := each(2, func(rank int) []string {
 		return all(whole(rank, 2), splitUsed(rank, "70"), splitUsed(rank, []string{"70", "71"}[rank]))
 	})

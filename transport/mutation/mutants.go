@@ -188,7 +188,7 @@ func Mutants() []Mutant {
 				Search: "	return p.codes.has(PinnedNetworkAbsent) ||\n", Replace: "	return len(p.members) == 0 && p.codes.has(PinnedNetworkAbsent) ||\n"}},
 		{Name: "a process that joined nothing and selected another provider is an attempt",
 			Edit: overlay.Edit{File: "build.go",
-				Search: "failed || name != \"\" && name != efaProvider", Replace: "failed"}},
+				Search: "failed || name != \"\" && name != efaProvider", Replace: "failed && name != efaProvider"}},
 		{Name: "a split at a used address is another one",
 			Edit: overlay.Edit{File: "members.go",
 				Search: "(!in.hasID || !m.hasID || in.isSub)", Replace: "(!in.hasID || !m.hasID)"}},
