@@ -229,7 +229,7 @@ func (c *claim) tallyInto(counts map[string]int) {
 // joined reports whether the rank told that it was connected.
 func (c *claim) joined(silent bool) bool {
 	for _, m := range c.members {
-		if m.joined > 0 || silent && m.complete > 0 {
+		if m.connections(silent) > 0 {
 			_, open := m.proc.dangling(silent)
 			return !open
 		}

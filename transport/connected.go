@@ -56,7 +56,7 @@ func (c *claim) mute(silent bool) bool {
 		if clean && m.proc.file.repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
-		if len(m.tallies) > 0 || m.joined > 0 || silent && m.complete > 0 {
+		if len(m.tallies) > 0 || m.connections(silent) > 0 {
 			return false
 		}
 		if i := slices.Index(m.proc.members, m); slices.ContainsFunc(m.proc.members[i+1:], func(n *member) bool { return len(n.tallies) > 0 }) {
@@ -79,15 +79,19 @@ func (c *comm) joinedIn(p *process) int {
 		}
 		most := 0
 		for _, m := range cl.members { // views of the same lines
-			joined := m.joined
-			if c.silent && m.complete > 0 {
-				joined++
-			}
-			most = max(most, joined)
+			most = max(most, m.connections(c.silent))
 		}
 		n += most
 	}
 	return n
+}
+
+// connections counts what tells that the member is connected.
+func (m *member) connections(silent bool) int {
+	if silent && m.complete > 0 {
+		return m.joined + 1
+	}
+	return m.joined
 }
 
 // held counts how many ranks of the communicator each process holds: every

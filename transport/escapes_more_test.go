@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/transport"
 )
@@ -96,13 +95,7 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 
 func verdictOf(t *testing.T, logs ...string) transport.Verdict {
 	t.Helper()
-	var sources []transport.Source
-	for i, log := range logs {
-		sources = append(sources, transport.BytesSource(fmt.Sprintf("%d.log", i), []byte(log)))
-	}
-	report, err := transport.Judge(t.Context(), sources, transport.Options{})
-	require.NoError(t, err)
-	return report.Verdict
+	return judged(t, logs).Verdict
 }
 
 // TestNoCutHidesASocket cuts a channel line over sockets at every byte, puts

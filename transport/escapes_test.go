@@ -107,6 +107,18 @@ func interleaved(a, b speaker, first, second []string) string {
 	return out.String()
 }
 
+// judged is the report on some logs.
+func judged(t *testing.T, logs []string) transport.Report {
+	t.Helper()
+	var sources []transport.Source
+	for i, log := range logs {
+		sources = append(sources, transport.BytesSource(fmt.Sprintf("%d.log", i), []byte(log)))
+	}
+	report, err := transport.Judge(t.Context(), sources, transport.Options{})
+	require.NoError(t, err)
+	return report
+}
+
 // TestNothingEscapes holds texts that look proven, each for one reason that is
 // easily overlooked: none may be judged efa. Where a row has a twin, the twin
 // differs in that reason only and is efa.
@@ -289,16 +301,6 @@ func TestNothingEscapes(t *testing.T) {
 				"Libfabric/0\nSocket/0\n" + of(0).says("Connected all trees") + of(1).says("Connected all trees")},
 			want: transport.Mixed, finding: "channel-off-network",
 		},
-	}
-	judged := func(t *testing.T, logs []string) transport.Report {
-		t.Helper()
-		var sources []transport.Source
-		for i, log := range logs {
-			sources = append(sources, transport.BytesSource(fmt.Sprintf("%d.log", i), []byte(log)))
-		}
-		report, err := transport.Judge(t.Context(), sources, transport.Options{})
-		require.NoError(t, err)
-		return report
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

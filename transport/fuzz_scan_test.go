@@ -28,6 +28,8 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Add([]byte("1 | 2026-01-01T00:00:00h:1:2 [-1] NCCL INFO Using network AWS Libfabrich:1:1 [0] f(a, b::c):3 NCCL WARN NET/OFI"), []byte{})
 	f.Add([]byte("[1,3]<stdout>:h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [receive] via NET/a b/3(2)/GDRDMA(PCI)/Shared/flush=x \r\n"), []byte{0xff})
+	f.Add([]byte("h:1:1 [0] Nh:2:2 [0] NCCL INFO Connected all trees\n"), []byte("CCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"))
+	f.Add([]byte("h:1:1 [0] Nh:2:2 [0] NCCL INFO Connected all trees\nCCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"), []byte{})
 	g := newGrammar()
 	f.Fuzz(func(t *testing.T, data, ahead []byte) {
 		b := &block{}

@@ -93,6 +93,7 @@ func (j *runJudge) comm(c *comm) {
 	nets := map[string]int{}
 	for _, cl := range c.claims {
 		j.dedup(cl)
+		j.entered(c, cl, used)
 		for _, u := range cl.nets {
 			nets[u.name]++
 		}
@@ -112,7 +113,6 @@ func (j *runJudge) comm(c *comm) {
 	c.alike = c.nodes < 1 || int32(c.hosts()) < c.nodes
 	for _, cl := range c.claims {
 		j.rank(c, cl)
-		j.entered(c, cl)
 		if collective {
 			j.connected(c, cl, held)
 		}
@@ -121,7 +121,7 @@ func (j *runJudge) comm(c *comm) {
 
 // unused notes a communicator that carried nothing. One that would have used
 // another network or provider is no harmless note: its channels may only be out
-// of sight. Nor is one that a rank began to join and never finished.
+// of sight.
 func (j *runJudge) unused(c *comm, nets map[string]int) {
 	j.found.add(UnusedCommunicator, -1, c.claims[0].first(), "communicator "+c.key)
 	for name := range nets {
@@ -135,17 +135,15 @@ func (j *runJudge) unused(c *comm, nets map[string]int) {
 		} else if provider != "" && provider != efaProvider {
 			j.block(ProviderNotEFA, cl.rank, r, "communicator "+c.key+" would use the provider "+provider)
 		}
-		if cl.unfinished() {
-			j.block(InitIncomplete, cl.rank, cl.first(), "communicator "+c.key)
-		}
 	}
 }
 
-// entered checks a communicator that carried traffic: channel lines name none and
-// are given to the youngest, so those of a rank that never got further than its
-// START may be an earlier communicator's.
-func (j *runJudge) entered(c *comm, cl *claim) {
-	if cl.unfinished() && cl.members[0] != cl.members[0].proc.eldest() {
+// entered checks that a rank which began to join got further than its START.
+// Traffic shows that only in its process's first communicator: channel lines name
+// none and are given to the youngest, so they may be an earlier one's.
+func (j *runJudge) entered(c *comm, cl *claim, used bool) {
+	eldest := cl.members[0].proc.members[0]
+	if cl.unfinished() && (!used || cl.members[0] != eldest) {
 		j.block(InitIncomplete, cl.rank, cl.first(), "communicator "+c.key)
 	}
 }
@@ -310,58 +308,6 @@ func (j *runJudge) provider(cl *claim) (name string, failed bool, where ref) {
 		}
 	}
 	return name, false, where
-}
-
-// orphanChannels counts channels that belong to no communicator in evidence.
-// They can condemn a run but never prove it.
-func (j *runJudge) orphanChannels() {
-	var wide map[seat]bool
-	for _, l := range j.ev.orphans {
-		copied := l.proc.file.repeats > 0
-		if copied && wide == nil {
-			wide = j.ev.wideSeats()
-		}
-		if copied && !wide[seat{l.proc.host, l.proc.pid, l.rank}] {
-			continue // a driver's copy of what never left a node, or of a rank that taints the run already
-		}
-		final, _ := l.proc.provided()
-		for i := range l.tallies {
-			t := &l.tallies[i]
-			if copied && efaNetwork(networkOf(t.label)) {
-				continue
-			}
-			k := classify(t, final, classUnknown)
-			if k == classLocal {
-				continue
-			}
-			j.count(k, t, l.rank)
-			j.block(RankMissing, l.rank, t.first, "channels of a rank whose communicator is not in evidence")
-		}
-	}
-}
-
-// seat is a rank of a process, whichever communicator it is in.
-type seat struct {
-	host string
-	pid  int32
-	rank int32
-}
-
-// wideSeats lists the ranks that a log without Ray's de-duplication shows in a
-// communicator that spans nodes.
-func (ev *evidence) wideSeats() map[seat]bool {
-	seats := map[seat]bool{}
-	for _, c := range ev.comms {
-		if !c.spans() {
-			continue
-		}
-		for _, cl := range c.claims {
-			if cl.clean() {
-				seats[seat{cl.host, cl.pid, cl.rank}] = true
-			}
-		}
-	}
-	return seats
 }
 
 // torn blocks the proof while torn channel lines could hide something: they may

@@ -242,14 +242,6 @@ func (p *process) multiRank() bool {
 	return false
 }
 
-// eldest is the first member of the process, nil for none.
-func (p *process) eldest() *member {
-	if len(p.members) == 0 {
-		return nil
-	}
-	return p.members[0]
-}
-
 // continues reports whether the process goes on with a communicator of the one
 // that it replaced, so that a second bootstrap line was no restart: NCCL prints
 // another for its out-of-band network. What a real restart, or another

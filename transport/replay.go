@@ -22,6 +22,9 @@ func (f *logFile) apply(b *block) {
 		}
 		p.apply(e, o.tid, line)
 	}
+	if b.stray.text != nil {
+		f.applyHeadless(&b.stray, f.lines+b.stray.line+1)
+	}
 	f.lines += b.lines
 	f.infos += b.infos
 	f.warns += b.warns

@@ -13,6 +13,9 @@ const levelLen = len("NCCL INFO ")
 // in parallel and applied to the model in file order.
 type block struct {
 	data []byte
+	// stray is a channel line over another network whose own record was cut before
+	// its token; without text there is none. It is no event, which each has a token.
+	stray event
 	// ahead is what follows data in the file, as far as it is at hand: a torn
 	// record is looked for there.
 	ahead   []byte

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -85,15 +86,21 @@ func (s *scanner) behindTorn(start int) bool {
 // stray looks behind msg for the rest of a channel line without any token, and
 // counts one that is not over EFA as torn.
 func (s *scanner) stray(msg int) {
-	const maxLines = 8
-	_, after, _ := bytes.Cut(s.d[msg:min(len(s.d), msg+maxRecord)], []byte{'\n'})
+	if s.b.stray.text != nil {
+		return // one is enough to doubt the log
+	}
+	const lookAhead, maxLines = 8192, 8
+	after := s.d[msg:min(len(s.d), msg+lookAhead)]
+	if len(after) < lookAhead {
+		after = slices.Concat(after, s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))])
+	}
+	_, after, _ = bytes.Cut(after, []byte{'\n'})
 	for range maxLines {
 		line, rest, ok := bytes.Cut(after, []byte{'\n'})
 		_, name, via := bytes.Cut(line, []byte(" via NET/"))
 		if via && !bytes.Contains(line, []byte(token)) {
 			if name, _, _ = bytes.Cut(name, []byte{'/'}); !efaNetwork(string(name)) {
-				e := s.add()
-				e.kind, e.from, e.text = evTorn, -1, trimRecord(line)
+				s.b.stray = event{kind: evTorn, from: -1, line: int(s.hits[s.at].line), text: trimRecord(line)}
 				return
 			}
 		}
@@ -109,19 +116,13 @@ func (s *scanner) stray(msg int) {
 // of the line comes after the other's. What cannot be mended stays torn.
 func (s *scanner) mend(e *event, body []byte, end int) {
 	const lookAhead, maxLines = 4096, 8
-	after := s.d[end:min(len(s.d), end+lookAhead)]
-	if len(after) < lookAhead {
-		after = append(append(make([]byte, 0, lookAhead), after...), s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))]...)
-	}
-	head, after, _ := bytes.Cut(after, []byte{'\n'})
+	// The next block may take what follows this one for the rest of another record.
+	head, after, _ := bytes.Cut(s.d[end:min(len(s.d), end+lookAhead)], []byte{'\n'})
 	at := end + len(head) + 1
 	for range maxLines {
 		line, rest, ok := bytes.Cut(after, []byte{'\n'})
 		if !ok {
 			return
-		}
-		if at >= len(s.d) {
-			return // the next block may take it for the rest of another record
 		}
 		if !bytes.Contains(line, []byte(token)) && !s.spent[at] && complete(e, body, trimRecord(line)) {
 			s.spent[at] = true // it is the rest of one record only
