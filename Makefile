@@ -36,8 +36,8 @@ timed = @printf 'build: %s: started\n' '$(1)'; began=$$SECONDS; $(2); printf 'bu
 .PHONY: build
 build: setup ## build this project's own binaries: raytrain and raytrain-rehearse, the emulated AWS provider, the training job's provider
 	$(call timed,bin/raytrain,go build -o bin/raytrain ./cmd/raytrain)
-	$(call timed,bin/raytrain-rehearse,go build -o bin/raytrain-rehearse ./cmd/raytrain-rehearse)
-	$(call timed,bin/pulumi-resource-aws,go build -o bin/pulumi-resource-aws ./cmd/pulumi-resource-aws)
+	$(call timed,bin/raytrain-rehearse,go build -o bin/raytrain-rehearse ./rehearsal/cmd/raytrain-rehearse)
+	$(call timed,bin/pulumi-resource-aws,go build -o bin/pulumi-resource-aws ./rehearsal/cmd/pulumi-resource-aws)
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
 .PHONY: rehearse
@@ -66,21 +66,21 @@ golden: build ## write the golden files anew; read the difference as prose befor
 
 .PHONY: fuzz
 fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
-	for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' transport/*_test.go | cut -c 6-); do \
-		go test ./transport -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
+	for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' nccl/*_test.go | cut -c 6-); do \
+		go test ./nccl -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
 	done
 
 .PHONY: mutation-verdict
 mutation-verdict: go ## break the judge in every known way, one at a time, and expect its tests to notice
-	go test ./transport/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
+	go test ./nccl/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
 
 .PHONY: breaks
 breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it
-	go test ./tests/breaks -count 1 -v -timeout 2h -breaks.all
+	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all
 
 .PHONY: bench-verdict
 bench-verdict: go ## speed of the judge against grep's on the same logs
-	go run ./transport/bench
+	go run ./nccl/bench
 
 .PHONY: clean-cache
 clean-cache: go ## remove what set-up made, for every checkout

@@ -12,21 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
-	"github.com/ray-train-efa/ray-train-efa/transport"
-	"github.com/ray-train-efa/ray-train-efa/transport/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 )
 
 // verdictFormat is an output form of `raytrain verdict`.
 type verdictFormat struct {
 	name  string
-	write func(io.Writer, transport.Report) error
+	write func(io.Writer, nccl.Report) error
 }
 
 // verdictFormats lists the forms; the help text is made of the same list.
 func verdictFormats() []verdictFormat {
 	return []verdictFormat{
-		{"text", transport.WriteText},
-		{"json", transport.WriteJSON},
+		{"text", nccl.WriteText},
+		{"json", nccl.WriteJSON},
 		{"html", render.HTML},
 		{"junit", render.JUnit},
 	}
@@ -44,7 +44,7 @@ func formatNames() string {
 // the verdict as exit status.
 func newVerdictCommand() *cobra.Command {
 	var (
-		opts   transport.Options
+		opts   nccl.Options
 		format string
 	)
 	cmd := &cobra.Command{
@@ -87,7 +87,7 @@ The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
 	return cmd
 }
 
-func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, format string) error {
+func runVerdict(cmd *cobra.Command, paths []string, opts nccl.Options, format string) error {
 	formats := verdictFormats()
 	i := slices.IndexFunc(formats, func(f verdictFormat) bool { return f.name == format })
 	problems := optionProblems(opts)
@@ -111,7 +111,7 @@ func runVerdict(cmd *cobra.Command, paths []string, opts transport.Options, form
 }
 
 // optionProblems lists the expectations that no run can meet.
-func optionProblems(opts transport.Options) []error {
+func optionProblems(opts nccl.Options) []error {
 	var problems []error
 	if opts.WorldSize < 0 {
 		problems = append(problems, fmt.Errorf("flag --world-size %d: want a number of ranks, such as 8", opts.WorldSize))
@@ -130,28 +130,28 @@ func optionProblems(opts transport.Options) []error {
 
 // judge collects and judges, and stops waiting when ctx ends: a read of standard
 // input or of a pipe that nobody writes to knows no context.
-func judge(ctx context.Context, paths []string, stdin io.Reader, opts transport.Options) (transport.Report, error) {
+func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Options) (nccl.Report, error) {
 	type outcome struct {
-		report transport.Report
+		report nccl.Report
 		err    error
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		sources, err := transport.Collect(paths, stdin)
+		sources, err := nccl.Collect(paths, stdin)
 		if err != nil {
 			done <- outcome{err: err}
 			return
 		}
 		restore := boundMemory()
 		defer restore()
-		report, err := transport.Judge(ctx, sources, opts)
+		report, err := nccl.Judge(ctx, sources, opts)
 		done <- outcome{report, err}
 	}()
 	select {
 	case o := <-done:
 		return o.report, o.err
 	case <-ctx.Done():
-		return transport.Report{}, fmt.Errorf("reading logs: %w", ctx.Err())
+		return nccl.Report{}, fmt.Errorf("reading logs: %w", ctx.Err())
 	}
 }
 

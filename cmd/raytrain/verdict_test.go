@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
-	"github.com/ray-train-efa/ray-train-efa/transport/synth"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 )
 
 // raytrain runs the command line and returns what it prints and its status.

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
 // Bundle is everything that is kept of one attempt.
@@ -42,10 +42,10 @@ const (
 // Archive writes report.txt, report.json, driver.log and the raw files of every
 // rank (below ranks/) into a folder below dir that is named by the submission,
 // and returns the path of report.txt. An adopted attempt overwrites its own.
-func Archive(dir string, bundle Bundle, report transport.Report, files []File, driverLog []byte) (string, error) {
+func Archive(dir string, bundle Bundle, report nccl.Report, files []File, driverLog []byte) (string, error) {
 	folder := filepath.Join(dir, bundle.SubmissionID)
 	encoded := &bytes.Buffer{}
-	if err := transport.WriteJSON(encoded, report); err != nil {
+	if err := nccl.WriteJSON(encoded, report); err != nil {
 		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
 	}
 	bundle.Report = encoded.Bytes()
@@ -94,7 +94,7 @@ func writeFiles(folder string, files []File) (err error) {
 }
 
 // text is the report for people.
-func text(bundle Bundle, report transport.Report) ([]byte, error) {
+func text(bundle Bundle, report nccl.Report) ([]byte, error) {
 	var out bytes.Buffer
 	if bundle.Rehearsed {
 		fmt.Fprintln(&out, RehearsedNotice)
@@ -122,7 +122,7 @@ func text(bundle Bundle, report transport.Report) ([]byte, error) {
 		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal)
 	}
 	fmt.Fprintln(&out)
-	if err := transport.WriteText(&out, report); err != nil {
+	if err := nccl.WriteText(&out, report); err != nil {
 		return nil, fmt.Errorf("writing the report of %q: %w", bundle.SubmissionID, err)
 	}
 	return out.Bytes(), nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
 // Run is everything known about a job that is over.
@@ -43,7 +43,7 @@ type Result struct {
 type Judgement struct {
 	// Report holds the verdict, with the findings of the logs and of everything
 	// around them.
-	Report    transport.Report
+	Report    nccl.Report
 	Manifests []Manifest
 	// Result is nil when rank 0 left none.
 	Result *Result
@@ -60,12 +60,12 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	last, earlier := logs(run.Files, list)
 	// A script that fails before it communicates leaves no log at all, which
 	// proves nothing; checkRanks has said already what is missing.
-	report := transport.Report{
-		Verdict: transport.Inconclusive, Communicators: []transport.Communicator{}, Ranks: []transport.Rank{}, Findings: []transport.Finding{},
+	report := nccl.Report{
+		Verdict: nccl.Inconclusive, Communicators: []nccl.Communicator{}, Ranks: []nccl.Rank{}, Findings: []nccl.Finding{},
 	}
 	if len(last) > 0 {
 		var err error
-		report, err = transport.Judge(ctx, last, transport.Options{
+		report, err = nccl.Judge(ctx, last, nccl.Options{
 			WorldSize: run.WorldSize,
 			Nodes:     run.Nodes,
 			Provider:  run.Provider,
@@ -82,14 +82,14 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	found = append(found, before...)
 	if run.Status == rayapi.Failed && len(last) == 0 && len(earlier) == 0 {
 		// It explains every missing log, so it comes before them.
-		found = append([]transport.Finding{failedEarly(run)}, found...)
+		found = append([]nccl.Finding{failedEarly(run)}, found...)
 	}
 
-	blocked := slices.ContainsFunc(found, func(f transport.Finding) bool { return f.Severity == transport.Error })
-	if report.Verdict == transport.EFA && blocked {
-		report.Verdict = transport.Inconclusive
+	blocked := slices.ContainsFunc(found, func(f nccl.Finding) bool { return f.Severity == nccl.Error })
+	if report.Verdict == nccl.EFA && blocked {
+		report.Verdict = nccl.Inconclusive
 	}
-	if report.Verdict == transport.EFA {
+	if report.Verdict == nccl.EFA {
 		report.Findings = append(report.Findings, found...)
 	} else {
 		report.Findings = ordered(report.Findings, found)
@@ -98,26 +98,26 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 }
 
 // failedEarly says that the script is to blame, and not what logs it.
-func failedEarly(run Run) transport.Finding {
-	return transport.Finding{
-		Code: "job-failed-early", Severity: transport.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
+func failedEarly(run Run) nccl.Finding {
+	return nccl.Finding{
+		Code: "job-failed-early", Severity: nccl.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
 		Cause: "the script failed before any rank communicated; what it printed last says why",
 		Next:  "mend what the script's last lines say (driver.log beside the report has all of them), then pulumi up",
 	}
 }
 
 // ordered puts errors first, the logs' own before those around them.
-func ordered(groups ...[]transport.Finding) []transport.Finding {
+func ordered(groups ...[]nccl.Finding) []nccl.Finding {
 	all := slices.Concat(groups...)
-	slices.SortStableFunc(all, func(a, b transport.Finding) int { return weight(a.Severity) - weight(b.Severity) })
+	slices.SortStableFunc(all, func(a, b nccl.Finding) int { return weight(a.Severity) - weight(b.Severity) })
 	return all
 }
 
-func weight(s transport.Severity) int {
+func weight(s nccl.Severity) int {
 	switch s {
-	case transport.Error:
+	case nccl.Error:
 		return 0
-	case transport.Warning:
+	case nccl.Warning:
 		return 1
 	default:
 		return 2
@@ -126,7 +126,7 @@ func weight(s transport.Severity) int {
 
 // logs splits the NCCL files: those that the last manifests name, and those of
 // earlier tries of Ray Train.
-func logs(files []File, list []Manifest) (last, earlier []transport.Source) {
+func logs(files []File, list []Manifest) (last, earlier []nccl.Source) {
 	named := map[string]bool{}
 	for _, manifest := range list {
 		if file := ncclFile(manifest, files); file != nil {
@@ -137,28 +137,28 @@ func logs(files []File, list []Manifest) (last, earlier []transport.Source) {
 		switch {
 		case !strings.HasSuffix(file.Name, ".log"):
 		case named[file.Name]:
-			last = append(last, transport.BytesSource(file.Name, file.Text))
+			last = append(last, nccl.BytesSource(file.Name, file.Text))
 		default:
-			earlier = append(earlier, transport.BytesSource(file.Name, file.Text))
+			earlier = append(earlier, nccl.BytesSource(file.Name, file.Text))
 		}
 	}
 	return last, earlier
 }
 
 // judgeEarlier turns an earlier try off EFA into a warning: the last decides.
-func judgeEarlier(ctx context.Context, sources []transport.Source, provider string) ([]transport.Finding, error) {
+func judgeEarlier(ctx context.Context, sources []nccl.Source, provider string) ([]nccl.Finding, error) {
 	if len(sources) == 0 {
 		return nil, nil
 	}
-	report, err := transport.Judge(ctx, sources, transport.Options{Provider: provider})
+	report, err := nccl.Judge(ctx, sources, nccl.Options{Provider: provider})
 	if err != nil {
 		return nil, fmt.Errorf("judging the logs of earlier tries: %w", err)
 	}
-	if report.Verdict != transport.NotEFA && report.Verdict != transport.Mixed {
+	if report.Verdict != nccl.NotEFA && report.Verdict != nccl.Mixed {
 		return nil, nil
 	}
-	return []transport.Finding{{
-		Code: "earlier-try-off-efa", Severity: transport.Warning, File: sources[0].Name,
+	return []nccl.Finding{{
+		Code: "earlier-try-off-efa", Severity: nccl.Warning, File: sources[0].Name,
 		Text:  fmt.Sprintf("%d logs of earlier tries: %s", len(sources), report.Verdict),
 		Cause: "Ray Train restarted the ranks, and before that they were not on EFA",
 		Next:  "raytrain verdict on these logs in the report's folder",
@@ -166,11 +166,11 @@ func judgeEarlier(ctx context.Context, sources []transport.Source, provider stri
 }
 
 // checkRun says what the run's end and the counters take away.
-func checkRun(run Run) []transport.Finding {
-	var found []transport.Finding
+func checkRun(run Run) []nccl.Finding {
+	var found []nccl.Finding
 	if run.Status == "" { // first: it explains the gaps
-		found = append(found, transport.Finding{
-			Code: "ray-head-restarted", Severity: transport.Error,
+		found = append(found, nccl.Finding{
+			Code: "ray-head-restarted", Severity: nccl.Error,
 			Text:  "Ray no longer knows job " + run.SubmissionID,
 			Cause: "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
 			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
@@ -187,9 +187,9 @@ func checkRun(run Run) []transport.Finding {
 const gapText = 2000
 
 // gap says what it means that files could not be had. The gravest reason leads.
-func gap(gaps error) transport.Finding {
-	found := transport.Finding{
-		Code: "evidence-incomplete", Severity: transport.Error, Text: oneLine(gaps.Error()),
+func gap(gaps error) nccl.Finding {
+	found := nccl.Finding{
+		Code: "evidence-incomplete", Severity: nccl.Error, Text: oneLine(gaps.Error()),
 		Cause: "some files could not be read to their end",
 		Next:  "run again while head and workers are up",
 	}
@@ -213,24 +213,24 @@ func gap(gaps error) transport.Finding {
 
 // checkCounters holds what the EFA devices moved against the least that the job
 // must have moved. Unreadable counters are a note unless they are asked for.
-func checkCounters(run Run) []transport.Finding {
+func checkCounters(run Run) []nccl.Finding {
 	switch {
 	case run.Counters == nil:
-		found := transport.Finding{
-			Code: "efa-counters-unreadable", Severity: transport.Note,
+		found := nccl.Finding{
+			Code: "efa-counters-unreadable", Severity: nccl.Note,
 			Text:  "no readable hw_counters in the worker pods, before and after the job",
 			Cause: "/sys/class/infiniband shows no EFA counters in the pods, or a pod was replaced: what the devices moved is unknown",
 			Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
 		}
 		if run.CountersWanted {
-			found.Severity = transport.Error
+			found.Severity = nccl.Error
 		}
-		return []transport.Finding{found}
+		return []nccl.Finding{found}
 	case run.Status != rayapi.Succeeded:
 		return nil // a job that ended early owes less than the bound
 	case run.Counters.TxBytes < max(1, run.Counters.LeastBytes) || run.Counters.RxBytes < max(1, run.Counters.LeastBytes):
-		return []transport.Finding{{
-			Code: "efa-counters-low", Severity: transport.Error,
+		return []nccl.Finding{{
+			Code: "efa-counters-low", Severity: nccl.Error,
 			Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; the job's parameters and steps need %.0f each way",
 				run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
 			Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
 func TestNamesThatMustNotBecomeAPath(t *testing.T) {
@@ -144,7 +144,7 @@ func TestBudget(t *testing.T) {
 				Provider: "efa", Status: rayapi.Succeeded, Files: collector.Files(), Gaps: err,
 			})
 			require.NoError(t, err)
-			assert.Equal(t, transport.Inconclusive, got.Report.Verdict)
+			assert.Equal(t, nccl.Inconclusive, got.Report.Verdict)
 		})
 	}
 }
@@ -208,7 +208,7 @@ func TestArchiveWritesBelowItsFolderOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bundle := Bundle{SubmissionID: job}
-	report := transport.Report{Verdict: transport.Inconclusive}
+	report := nccl.Report{Verdict: nccl.Inconclusive}
 	written, err := Archive(dir, bundle, report, []File{{Name: "rank0.json", Text: []byte("0")}, {Name: "aaaaaaaa/rank1.json", Text: []byte("1")}}, []byte("said"))
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(dir, job, "report.txt"), written)

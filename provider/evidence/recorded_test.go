@@ -10,16 +10,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
 // recorded is the evidence of one run on a real GPU, as a Collector gives it:
-// transport/testdata/nccl-logs-ray-train/README.md says how it came about.
+// nccl/testdata/nccl-logs-ray-train/README.md says how it came about.
 func recorded(t *testing.T, run string) []File {
 	t.Helper()
 	collector := NewCollector(nil, run)
-	root := os.DirFS("../../transport/testdata/nccl-logs-ray-train/" + run)
+	root := os.DirFS("../../nccl/testdata/nccl-logs-ray-train/" + run)
 	require.NoError(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -37,15 +37,15 @@ func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
 	tests := []struct {
 		run, id, nonce string
 		status         rayapi.JobStatus
-		want           transport.Verdict
-		first          transport.Code
+		want           nccl.Verdict
+		first          nccl.Code
 		trainAttempt   int
 		steps          int
 	}{
-		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, transport.NotEFA, transport.OtherNetwork, 0, 50},
-		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, transport.Inconclusive, transport.PinnedNetworkAbsent, 0, 0},
-		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, transport.Inconclusive, transport.PinnedNetworkAbsent, 1, 0},
-		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, transport.NotEFA, transport.OtherNetwork, 0, 0},
+		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, nccl.NotEFA, nccl.OtherNetwork, 0, 50},
+		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, nccl.Inconclusive, nccl.PinnedNetworkAbsent, 0, 0},
+		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, nccl.Inconclusive, nccl.PinnedNetworkAbsent, 1, 0},
+		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, nccl.NotEFA, nccl.OtherNetwork, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.run, func(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/refusal"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport"
 )
 
 // conclude turns a judgement into a state and files the evidence.
@@ -147,7 +147,7 @@ func (r *runner) redact(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte(r.token), []byte("[token removed]"))
 }
 
-func findings(list []transport.Finding) []jobs.Finding {
+func findings(list []nccl.Finding) []jobs.Finding {
 	converted := make([]jobs.Finding, 0, len(list))
 	for _, f := range list {
 		converted = append(converted, jobs.Finding{
@@ -159,7 +159,7 @@ func findings(list []transport.Finding) []jobs.Finding {
 }
 
 // ranks joins the logs' view of each rank with its manifest's.
-func ranks(list []transport.Rank, manifests []evidence.Manifest) []jobs.Rank {
+func ranks(list []nccl.Rank, manifests []evidence.Manifest) []jobs.Rank {
 	nodes := map[int]string{}
 	for _, manifest := range manifests {
 		nodes[manifest.Rank] = manifest.Node

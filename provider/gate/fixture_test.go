@@ -23,11 +23,11 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/raytest"
-	"github.com/ray-train-efa/ray-train-efa/transport/synth"
 )
 
 const (

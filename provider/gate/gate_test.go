@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	p "github.com/pulumi/pulumi-go-provider"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport/synth"
 )
 
 func TestGreen(t *testing.T) {

@@ -18,10 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-	"github.com/ray-train-efa/ray-train-efa/transport/synth"
 )
 
 // killed plays an up that dies while its job runs: nothing reaches the engine.

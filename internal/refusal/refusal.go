@@ -1,0 +1,72 @@
+// Package refusal defines why an update must not pass: as data for programs and as text for people.
+//
+// The program, the provider, the CLI and the rehearsal all use this one type. A caller that needs a field reads the field;
+// nothing parses the text.
+package refusal
+
+import (
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
+)
+
+// Refusal is the reason why an update was refused. It is an error.
+type Refusal struct {
+	// Code is stable and kebab-case, such as "no-capacity".
+	Code string `json:"code" pulumi:"code"`
+	// Summary says in one line what was refused.
+	Summary string `json:"summary" pulumi:"summary"`
+	// Context holds further lines about what was refused, such as the status of the job.
+	Context []string `json:"context,omitempty" pulumi:"context,optional"`
+	// Cause says why. Evidence quotes the log line, reply or value that shows it.
+	Cause    string `json:"cause" pulumi:"cause"`
+	Evidence string `json:"evidence" pulumi:"evidence"`
+	// Output holds the last lines that a failed job printed.
+	Output []string `json:"output,omitempty" pulumi:"output,optional"`
+	// Next is the command to run or the thing to do. It is never empty.
+	Next string `json:"next" pulumi:"next"`
+	// Also lists other findings, a line each.
+	Also []string `json:"also,omitempty" pulumi:"also,optional"`
+	// ReportPath is the local file with the whole report; empty when there is none.
+	ReportPath string `json:"reportPath,omitempty" pulumi:"reportPath,optional"`
+	// Billing says what costs money until the cause is fixed.
+	Billing string `json:"billing" pulumi:"billing"`
+}
+
+var _ error = (*Refusal)(nil)
+
+// evidenceLines is the greatest number of lines of evidence in the text.
+const evidenceLines = 4
+
+// Error returns the text: at most one screen, without a final line end. Cause, next command and billing are never cut.
+func (r *Refusal) Error() string {
+	lines := append([]string{r.Summary}, r.Context...)
+	if r.Cause != "" {
+		lines = append(lines, "cause:    "+r.Cause)
+	}
+	if r.Evidence != "" {
+		label := "evidence: "
+		for _, line := range screen.Wrap(screen.Printable(r.Evidence), screen.Columns-len(label), evidenceLines) {
+			lines = append(lines, label+line)
+			label = strings.Repeat(" ", len(label))
+		}
+	}
+	if len(r.Output) > 0 {
+		lines = append(lines, "the script's last lines:")
+		for _, line := range r.Output {
+			lines = append(lines, "  | "+line)
+		}
+	}
+	lines = append(lines, "next:     "+r.Next)
+	for _, other := range r.Also {
+		lines = append(lines, "also:     "+other)
+	}
+	var ending []string
+	if r.ReportPath != "" {
+		ending = append(ending, "report:   "+r.ReportPath)
+	}
+	if r.Billing != "" {
+		ending = append(ending, "billing:  "+r.Billing)
+	}
+	return screen.Fit(lines, ending, "in the report")
+}

@@ -1,0 +1,48 @@
+package nccl_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+)
+
+// TestRecordedRayTrain states the true verdict of what the training code left
+// on a real GPU, collected whole: manifests lie beside the logs.
+func TestRecordedRayTrain(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		want  nccl.Verdict
+		ranks int
+		codes []nccl.Code
+	}{
+		{"socket", nccl.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
+		{"pinned", nccl.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
+		{"pinned-restarted", nccl.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
+		{"stopped", nccl.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			sources, err := nccl.Collect([]string{filepath.Join("testdata/nccl-logs-ray-train", tt.name)}, nil)
+			require.NoError(t, err)
+			report, err := nccl.Judge(t.Context(), sources, nccl.Options{WorldSize: 2, Nodes: 2})
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, report.Verdict)
+			assert.Len(t, report.Ranks, tt.ranks)
+			codes := make([]string, 0, len(report.Findings))
+			for _, f := range report.Findings {
+				codes = append(codes, f.Code)
+			}
+			for _, code := range tt.codes {
+				assert.Contains(t, codes, code.String())
+			}
+			// Both ranks computed on one GPU, but under host names of their own.
+			assert.NotContains(t, codes, nccl.HostsShareName.String())
+		})
+	}
+}

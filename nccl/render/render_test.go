@@ -1,0 +1,259 @@
+package render_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
+)
+
+var (
+	// update rewrites the golden files: go test ./nccl/render -update.
+	update = flag.Bool("update", false, "rewrite testdata/*.golden")
+	// pages keeps the pages that the tests make, to be looked at.
+	pages = flag.String("pages", "", "folder to write the tests' pages to")
+)
+
+func ref(n int) *int { return &n }
+
+// ring is a report on a job whose ranks form a ring, as a judge would make it.
+func ring(nodes, gpus int) nccl.Report {
+	size := nodes * gpus
+	r := nccl.Report{
+		Verdict: nccl.EFA, WorldSize: ref(size), RanksSeen: ref(size), Nodes: ref(nodes),
+		Communicators: []nccl.Communicator{{
+			ID: "0xd46684e2f6f9e04", Size: ref(size), Nodes: ref(nodes), RanksSeen: size, Network: "Libfabric", Provider: "efa",
+			Channels: map[string]int{"NET/Libfabric": 4 * nodes, "P2P": 2 * size}, Connected: true,
+		}},
+	}
+	for i := range size {
+		host := fmt.Sprintf("ip-10-0-%d-%d", i/gpus/200, i/gpus%200+10)
+		rk := nccl.Rank{
+			Rank: i, Host: host, PID: 4000 + i, File: fmt.Sprintf("rank%d.%s.log", i, host), Network: "Libfabric",
+			Provider: "efa", Channels: map[string]int{"P2P": 2},
+		}
+		next := (i + 1) % size
+		kind := "P2P"
+		if next/gpus != i/gpus {
+			kind = "NET/Libfabric"
+			rk.Channels = map[string]int{"NET/Libfabric": 2}
+			back := (i/gpus*gpus + size - gpus) % size
+			r.Edges = append(r.Edges, nccl.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1})
+		}
+		r.Edges = append(r.Edges, nccl.Edge{From: i, To: next, Transport: kind, Channels: 2})
+		r.Ranks = append(r.Ranks, rk)
+	}
+	return r
+}
+
+// broken is a ring in which one rank is on sockets, one over tcp and one missing.
+func broken(nodes, gpus int) nccl.Report {
+	r := ring(nodes, gpus)
+	r.Verdict = nccl.Mixed
+	bad, tcp := gpus-1, gpus*(nodes/2)+gpus-1
+	for i := range r.Edges {
+		if e := &r.Edges[i]; e.From == bad && strings.HasPrefix(e.Transport, "NET/") {
+			e.Transport = "NET/Socket"
+		}
+	}
+	r.Ranks[bad].Network, r.Ranks[bad].Provider = "Socket", ""
+	r.Ranks[bad].Channels = map[string]int{"NET/Socket": 2}
+	r.Ranks[tcp].Provider = "tcp;ofi_rxm"
+	missing := gpus + 1
+	r.Ranks = append(r.Ranks[:missing:missing], r.Ranks[missing+1:]...)
+	r.RanksSeen = ref(len(r.Ranks))
+	r.Communicators[0].RanksSeen = len(r.Ranks)
+	r.Communicators[0].Network = "Libfabric, Socket"
+	r.Communicators[0].Channels["NET/Socket"] = 2
+	r.Findings = []nccl.Finding{
+		{
+			Code: "rank-missing", Severity: nccl.Error, Rank: ref(missing),
+			Cause: "The communicator has more ranks than the logs show.",
+			Next:  "Collect the file of every worker: ls /tmp/ray/session_latest/logs/<submission id>/",
+		},
+		{
+			Code: "version-mix", Severity: nccl.Note, File: "rank0.log", Line: 5, Text: "NCCL version 2.29.7+cuda13.0",
+			Cause: "Two NCCL versions run in one job.", Next: "Use one image for all ranks.",
+		},
+		{
+			Code: "inter-node-not-efa", Severity: nccl.Error, Rank: ref(bad), File: r.Ranks[bad].File, Line: 42,
+			Text:  "ip-10-0-0-10:4003:4003 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[0] [send] via NET/Socket/0",
+			Cause: "This rank's inter-node channels use kernel sockets.", Next: "Look for the plugin's warnings above this line.",
+		},
+	}
+	return r
+}
+
+// hostile holds text that must not become markup or break XML.
+func hostile() nccl.Report {
+	r := ring(2, 1)
+	r.Verdict = nccl.Inconclusive
+	bad := "<script>alert(1)</script>\"'&\x00\x1b[31m\xff"
+	r.Ranks[0].Host, r.Ranks[0].Network, r.Ranks[1].File = bad, bad, bad
+	r.Ranks[1].Channels = map[string]int{"NET/" + bad: 1}
+	r.Communicators[0].ID = bad
+	r.Edges[0].Transport = "NET/" + bad
+	r.Findings = []nccl.Finding{{Code: bad, Severity: nccl.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1)}}
+	return r
+}
+
+func htmlOf(t *testing.T, name string, r nccl.Report) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, render.HTML(&b, r))
+	if *pages != "" {
+		require.NoError(t, os.WriteFile(filepath.Join(*pages, name+".html"), b.Bytes(), 0o600))
+	}
+	return b.String()
+}
+
+func TestHTMLIsBoundedAndSelfContained(t *testing.T) {
+	t.Parallel()
+	outside := regexp.MustCompile(`(?i)(src|href)=|url\(|@import|https?://|<script|<link|<iframe`)
+	cases := []struct {
+		name     string
+		report   nccl.Report
+		mostMiB  float64
+		pictures int
+	}{
+		{"8-ranks", ring(2, 4), 0.1, 3},
+		{"8-ranks-broken", broken(2, 4), 0.1, 3},
+		{"4096-ranks", ring(512, 8), 4, 2},
+		{"4096-ranks-broken", broken(512, 8), 4, 2},
+		{"16384-ranks", ring(2048, 8), 6, 2},
+		{"hostile", hostile(), 0.1, 3},
+		{"empty", nccl.Report{Verdict: nccl.Inconclusive}, 0.1, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := htmlOf(t, c.name, c.report)
+			assert.Less(t, float64(len(got))/(1<<20), c.mostMiB)
+			assert.Empty(t, outside.FindString(got), "nothing may be loaded from elsewhere")
+			assert.Equal(t, c.pictures, strings.Count(got, "<figure>"))
+			assert.NotContains(t, got, "ZgotmplZ", "the template engine refused a value")
+			assert.NotContains(t, got, "\x1b")
+			assert.Contains(t, got, "<h1>"+string(c.report.Verdict)+"</h1>")
+		})
+	}
+}
+
+func TestHTMLShowsTheOneBadPairAmong4096Ranks(t *testing.T) {
+	t.Parallel()
+	good, bad := htmlOf(t, "good", ring(512, 8)), htmlOf(t, "bad", broken(512, 8))
+	drawn := regexp.MustCompile(`<rect class="other" x="[^"]+" y="[^"]+" width="8" height="8"><title>ip-10-0-0-10 to ip-10-0-0-11, 2 x NET/Socket`)
+	assert.False(t, drawn.MatchString(good), "drawn for the good job")
+	assert.True(t, drawn.MatchString(bad), "not drawn for the bad job")
+	assert.Equal(t, 1, strings.Count(good, `<rect class="missing"`), "legend only")
+	assert.Equal(t, 2, strings.Count(bad, `<rect class="missing"`), "legend and one tile")
+}
+
+func TestHTMLDealsRanksOutWhereHostsShareAName(t *testing.T) {
+	t.Parallel()
+	r := ring(2, 4)
+	for i := range r.Ranks {
+		r.Ranks[i].Host = "vm"
+	}
+	got := htmlOf(t, "same-name", r)
+	assert.Contains(t, got, "Hosts share names")
+	assert.Contains(t, got, ">node 1</text>")
+}
+
+// TestHTMLOfJudgedRuns draws what the judge itself reports: the pictures need
+// the connections between ranks.
+func TestHTMLOfJudgedRuns(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name        string
+		nodes, gpus int
+		fabric      synth.Fabric
+		damage      synth.Damage
+		pictures    int
+		other       string
+	}{
+		{"judged-8-on-efa", 2, 4, synth.OnEFA, synth.Whole, 3, ""},
+		{"judged-8-mixed", 2, 4, synth.SocketOneRankConnected, synth.RankMissing, 3, "NET/Socket"},
+		{"judged-4096-mixed", 512, 8, synth.SocketOneRankConnected, synth.NodeMissing, 2, "NET/Socket"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files, truth := synth.Run{
+				Seed: 6, NCCL: synth.Version{Major: 2, Minor: 29, Patch: 7}, Plugin: synth.Version{Major: 1, Minor: 20},
+				Nodes: c.nodes, GPUs: c.gpus, Channels: 2, Trees: true, Layout: synth.PerProcess, Fabric: c.fabric, Damage: c.damage,
+			}.Generate()
+			sources := make([]nccl.Source, len(files))
+			for i, f := range files {
+				sources[i] = nccl.BytesSource(f.Name, f.Data)
+			}
+			report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			require.NoError(t, err)
+			require.Equal(t, truth.Verdict, report.Verdict)
+			got := htmlOf(t, c.name, report)
+			assert.Equal(t, c.pictures, strings.Count(got, "<figure>"))
+			assert.Less(t, len(got), 4<<20)
+			drawn := regexp.MustCompile(`<rect class="other"[^>]*><title>[^<]* to [^<]*NET/Socket`).MatchString(got)
+			assert.Equal(t, c.other != "", drawn, "a cell of the matrix on sockets")
+		})
+	}
+}
+
+func TestJUnitGolden(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name         string
+		report       nccl.Report
+		failures     int
+		mustMention  string
+		neverMention string
+	}{
+		{"efa", ring(2, 2), 0, "rank 3", "<failure"},
+		{"mixed", broken(2, 4), 5, "inter-node-not-efa", "\x1b"},
+		{"hostile", hostile(), 2, "&lt;script&gt;", "<script"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			require.NoError(t, render.JUnit(&b, c.report))
+			assert.Equal(t, c.failures, strings.Count(b.String(), "<failure"))
+			assert.Contains(t, b.String(), fmt.Sprintf("failures=\"%d\"", c.failures))
+			assert.Contains(t, b.String(), c.mustMention)
+			assert.NotContains(t, b.String(), c.neverMention)
+			wellFormed(t, b.Bytes())
+			path := filepath.Join("testdata", c.name+".junit.golden")
+			if *update {
+				require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+			}
+			want, err := os.ReadFile(path)
+			require.NoError(t, err, "run: go test ./nccl/render -update")
+			assert.Equal(t, string(want), b.String())
+		})
+	}
+}
+
+func wellFormed(t *testing.T, data []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(data))
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
+	}
+}

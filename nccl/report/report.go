@@ -1,0 +1,121 @@
+// Package report holds the outcome of judging a run: the verdict, the findings that explain it and the table of ranks.
+package report
+
+// Verdict is the judge's answer to one question: did the inter-node traffic
+// of every rank ride EFA?
+type Verdict string
+
+// The four verdicts. Only EFA passes a gate; absence of evidence is
+// Inconclusive, never a pass.
+const (
+	// EFA: every communicator that spans nodes is proven, rank by rank.
+	EFA Verdict = "efa"
+	// NotEFA: all inter-node traffic in evidence is on something else.
+	NotEFA Verdict = "not-efa"
+	// Mixed: part of the inter-node traffic is on EFA, part is not.
+	Mixed Verdict = "mixed"
+	// Inconclusive: the evidence proves neither; findings say what is missing.
+	Inconclusive Verdict = "inconclusive"
+)
+
+// ExitCode is the exit status that `raytrain verdict` ends with: 0 efa,
+// 2 not-efa, 3 mixed, 4 inconclusive. 1 is kept for usage and I/O errors.
+func (v Verdict) ExitCode() int {
+	switch v {
+	case EFA:
+		return 0
+	case NotEFA:
+		return 2
+	case Mixed:
+		return 3
+	default:
+		return 4
+	}
+}
+
+// Severity ranks a finding.
+type Severity string
+
+// A finding of severity Error decided or blocked the verdict, Warning needs a
+// look, and Note is context.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Report is the outcome of one judgement. Its JSON form is a contract: other
+// tools read it. Numbers that the evidence does not tell are null, never 0.
+type Report struct {
+	Verdict       Verdict        `json:"verdict"`
+	WorldSize     *int           `json:"worldSize"`
+	RanksSeen     *int           `json:"ranksSeen"`
+	Nodes         *int           `json:"nodes"`
+	Communicators []Communicator `json:"communicators"`
+	Ranks         []Rank         `json:"ranks"`
+	Findings      []Finding      `json:"findings"`
+	// Edges are for pictures only and no part of the JSON contract. A judge may
+	// leave pairs out beyond MaxEdges.
+	Edges []Edge `json:"-"`
+}
+
+// MaxEdges bounds Report.Edges, so that an all-to-all of thousands of ranks
+// does not cost memory that grows with their square.
+const MaxEdges = 1 << 16
+
+// Edge is what channel lines say about one direction between two ranks of the
+// widest communicator.
+type Edge struct {
+	From, To int
+	// Transport is a key as in Rank.Channels, such as "NET/Libfabric" or "P2P".
+	Transport string
+	// Channels counts the channels that either end printed.
+	Channels int
+}
+
+// Communicator is one NCCL communicator as the logs show it.
+type Communicator struct {
+	// ID is the commId, or parent/splitCount/colour for a split one.
+	ID string `json:"id"`
+	// Size is its number of ranks (nRanks); null when no line tells.
+	Size *int `json:"size"`
+	// Nodes is NCCL's own count of hosts (nNodes); null when no line tells.
+	Nodes     *int `json:"nodes"`
+	RanksSeen int  `json:"ranksSeen"`
+	// Network is the plugin's name from `Using network`; several are joined by ", ".
+	Network string `json:"network"`
+	// Provider is the libfabric provider; several are joined by ", ".
+	Provider string `json:"provider"`
+	// Channels counts channel lines by transport, such as "NET/Libfabric" or "P2P".
+	Channels  map[string]int `json:"channels"`
+	Connected bool           `json:"connected"`
+}
+
+// Rank is one rank of the widest communicator, with the process behind it.
+type Rank struct {
+	Rank int    `json:"rank" pulumi:"rank"`
+	Host string `json:"host" pulumi:"host"`
+	PID  int    `json:"pid" pulumi:"pid"`
+	// Node is Ray's id of the node that the rank ran on; empty when unknown.
+	Node     string         `json:"node,omitempty" pulumi:"node,optional"`
+	File     string         `json:"file" pulumi:"file"`
+	Network  string         `json:"network" pulumi:"network"`
+	Provider string         `json:"provider" pulumi:"provider"`
+	Channels map[string]int `json:"channels" pulumi:"channels"`
+}
+
+// Finding is one thing that the evidence shows, with the line it rests on.
+type Finding struct {
+	// Code is stable and kebab-case, such as "plugin-not-found".
+	Code     string   `json:"code" pulumi:"code"`
+	Severity Severity `json:"severity" pulumi:"severity"`
+	// Rank is the rank concerned; null when it concerns the run.
+	Rank *int   `json:"rank" pulumi:"rank,optional"`
+	File string `json:"file" pulumi:"file"`
+	// Line is 1-based; 0 when the finding rests on something absent.
+	Line int    `json:"line" pulumi:"line"`
+	Text string `json:"text" pulumi:"text"`
+	// Cause says why, Next what to do or run about it.
+	Cause string `json:"cause" pulumi:"cause"`
+	Next  string `json:"next" pulumi:"next"`
+}

@@ -1,0 +1,27 @@
+package nccl
+
+import (
+	"bytes"
+	"io"
+)
+
+// Source is one log: a name that findings cite, and a way to read its bytes.
+type Source struct {
+	// Name is what findings and the rank table call this log. A member of an
+	// archive is named "archive.tar.gz:member".
+	Name string
+	// Path is set when the log is a plain regular file, which Judge maps into
+	// memory instead of reading it through Open.
+	Path string
+	// Open returns the log's bytes, already decompressed.
+	Open func() (io.ReadCloser, error)
+}
+
+// BytesSource is a Source over bytes in memory, such as a test's or a log that
+// an API returned.
+func BytesSource(name string, data []byte) Source {
+	return Source{
+		Name: name,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil },
+	}
+}

@@ -1,0 +1,121 @@
+package synth
+
+import "github.com/ray-train-efa/ray-train-efa/nccl"
+
+// lenience adds the answers that are right too, where the run destroys lines at
+// random, hides which process wrote a line, or where the contract leaves the
+// choice. It adds `efa` only where everything rode EFA and the lines left can be
+// read as a proof; onlyEFA says so of what the processes printed.
+func (w *world) lenience(t *Truth, onlyEFA bool) {
+	if w.blurred() {
+		t.accept(nccl.Inconclusive)
+		if t.Verdict == nccl.Mixed {
+			t.accept(nccl.NotEFA)
+		}
+	}
+	r := w.run
+	if r.Text == TornAny || r.Text == JoinedTight {
+		// Whichever line is lost may be the one that tells networks apart.
+		t.accept(nccl.NotEFA, nccl.Mixed)
+	}
+	if r.Hosts == SameName || r.Hosts == SameNameAndPID {
+		w.lenienceOfNames(t)
+	}
+	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == nccl.Inconclusive {
+		// The other ranks of the process name its network.
+		t.accept(nccl.EFA)
+	}
+	if r.Launcher == RayDedup {
+		w.lenienceOfDriver(t, onlyEFA)
+	}
+}
+
+// lenienceOfNames is that for hosts that share a name.
+func (w *world) lenienceOfNames(t *Truth) {
+	r := w.run
+	switch {
+	case r.Expect == Met && !r.NCCL.AtLeast(20, 3):
+		// No line tells the number of nodes.
+		t.accept(nccl.Inconclusive)
+	case r.OneProcess && r.Fabric == OnEFAReselected:
+		// The first selection may be another host's last one.
+		t.accept(nccl.Inconclusive)
+	}
+}
+
+// blurred says whether lines were hidden that tell which process or provider
+// another line belongs to.
+func (w *world) blurred() bool {
+	r := w.run
+	switch {
+	case r.Text == TornAny, r.Text == JoinedTight, r.Launcher == TimeGlued, r.Launcher == RayDedup, r.Layout == RaySession:
+		return true
+	case r.NCCL.AtLeast(26, 2) && r.Stamp == Tight:
+		return true
+	case !w.forms.tellsConnected() && r.Text == TornNoise:
+		return true // the version that makes the missing Connected lines normal
+	case w.forms.sharesNetwork() && r.Text == TornNoise && (r.OneProcess || r.Groups == Second):
+		return true // the version that makes one network line for several ranks normal
+	}
+	switch r.Damage {
+	case MaskNet, ProviderLineLost, NetworkLineLost, CutHead:
+		return true
+	default:
+		return false
+	}
+}
+
+// lenienceOfDriver is that for the log of Ray's driver, in which repeated lines
+// are dropped and moved.
+func (w *world) lenienceOfDriver(t *Truth, onlyEFA bool) {
+	if w.run.Fabric == OnEFAReselected || w.run.Fabric == ProviderReselectedTCP {
+		// The last selection may not be the last printed.
+		t.accept(nccl.Mixed)
+	}
+	if len(w.procs) == 2 && onlyEFA {
+		// Of two processes' lines, some may be moved and none dropped.
+		t.accept(nccl.EFA)
+	}
+	if t.Verdict == nccl.NotEFA {
+		// A swallowed line stands for ranks that nobody can name.
+		t.Verdict = nccl.Inconclusive
+	}
+}
+
+// worst joins the truths of two runs in one body of evidence.
+func worst(a, b Truth) Truth {
+	if a.Allows(nccl.EFA) && b.Allows(nccl.EFA) {
+		a.accept(b.Accept...)
+		a.Codes = nil
+		return a
+	}
+	out := a
+	out.Accept, out.Codes, out.onEFA, out.blank = nil, nil, a.onEFA || b.onEFA, a.blank && b.blank
+	for _, v := range append(append([]nccl.Verdict{}, a.Accept...), b.Accept...) {
+		if v != nccl.EFA {
+			out.accept(v)
+		}
+	}
+	if out.onEFA && (a.offEFA() || b.offEFA()) {
+		// The worse run's verdict, or one for the body of evidence as a whole.
+		out.accept(nccl.NotEFA, nccl.Mixed)
+	}
+	merged(a, b, &out)
+	if (a.blank && b.Allows(nccl.EFA)) || (b.blank && a.Allows(nccl.EFA)) {
+		// A run without a connection looks like communicators that were not used.
+		out.accept(nccl.EFA)
+	}
+	out.Verdict = out.Accept[0]
+	return out
+}
+
+// merged adds the answers that are right where lines of the first run cannot be
+// told from those of the second, by the same process.
+func merged(a, b Truth, out *Truth) {
+	if a.onEFA && b.onEFA && a.unnamed {
+		out.accept(b.Accept...)
+	}
+	if a.moved || a.unnamed && b.offEFA() {
+		out.accept(nccl.Mixed)
+	}
+}

@@ -1,0 +1,33 @@
+package nccl_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+)
+
+// TestTextDrivesNoTerminal writes names and lines that hold terminal commands
+// and line breaks: the report keeps its lines and none of the commands.
+func TestTextDrivesNoTerminal(t *testing.T) {
+	t.Parallel()
+	const bad = "a\x1b[31m\x1b]0;title\x07\nverdict: efa\r"
+	var out strings.Builder
+	require.NoError(t, nccl.WriteText(&out, nccl.Report{
+		Verdict: nccl.NotEFA,
+		Ranks: []nccl.Rank{{
+			Host: bad, File: bad, Network: bad, Provider: bad, Channels: map[string]int{bad: 1},
+		}},
+		Findings: []nccl.Finding{
+			{File: bad, Line: 1, Text: bad, Cause: bad, Next: bad},
+			{File: bad, Cause: "c", Next: "n"},
+		},
+	}))
+	assert.NotContains(t, out.String(), "\x1b")
+	assert.NotContains(t, out.String(), "\x07")
+	assert.NotContains(t, out.String(), "\r")
+	assert.NotContains(t, out.String(), "\nverdict: efa")
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/internal/stack"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
+)
+
+const rehearseHelp = `Run the whole stack on an emulated AWS account on this machine: preview, up,
+verdict, destroy. The engine, the eks component, the Kubernetes provider, the
+control plane, the KubeRay operator, Ray and the gate are the real ones; the AWS
+APIs, the nodes and NCCL's lines are stand-ins. Nothing is sent anywhere.
+
+Exit status: 0 green and the account empty, 1 usage or set-up error, 2 the
+update was refused, 3 something that bills or blocks a name is left.`
+
+// rehearseFlags are the flags of `raytrain rehearse` and its steps.
+type rehearseFlags struct {
+	dir, root        string
+	speed            float64
+	fault            string
+	files            cycle.Files
+	keep             bool
+	listFaults, all  bool
+	settingOverrides []string
+}
+
+func newRehearseCommand() *cobra.Command {
+	flags := &rehearseFlags{}
+	command := &cobra.Command{
+		Use:   "rehearse",
+		Short: "Run the whole stack on an emulated AWS account on this machine",
+		Long:  rehearseHelp,
+		Example: `  raytrain rehearse
+  raytrain rehearse --fault tcp-fallback --json result.json
+  raytrain rehearse up --dir /tmp/kept && eval "$(raytrain rehearse env --dir /tmp/kept)"`,
+		Args: cobra.NoArgs,
+		RunE: func(command *cobra.Command, _ []string) error { return flags.cycle(command) },
+	}
+	persistent := command.PersistentFlags()
+	persistent.StringVar(&flags.dir, "dir", "", "folder of the rehearsal (default: a new temporary one)")
+	persistent.StringVar(&flags.root, "root", "", "checkout whose bin/ holds the toolchain (default: where raytrain lies)")
+	persistent.Float64Var(&flags.speed, "speed", cycle.DefaultSpeed, "divides AWS's latencies; 0 waits for nothing")
+	persistent.StringVar(&flags.fault, "fault", "", "what to break; see --list-faults")
+	persistent.StringArrayVar(&flags.settingOverrides, "set", nil, "a setting of the stack, KEY=VALUE; may be repeated")
+	local := command.Flags()
+	local.StringVar(&flags.files.JSON, "json", "", "write the result to this file")
+	local.StringVar(&flags.files.State, "state", "", "write the exported state of the finished stack to this file")
+	local.StringVar(&flags.files.Timeline, "timeline", "", "write a time line for chrome://tracing or Perfetto to this file")
+	local.BoolVar(&flags.keep, "keep", false, "leave the stack and its cluster running")
+	local.BoolVar(&flags.listFaults, "list-faults", false, "print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
+	local.BoolVar(&flags.all, "all-faults", false, "run every fault; exit 0 only if each ended as the table says")
+	command.AddCommand(stepCommands(flags)...)
+	return command
+}
+
+// options checks the flags and turns them into the rehearsal's options.
+func (f *rehearseFlags) options(out io.Writer) (cycle.Options, error) {
+	fault, err := faults.Find(f.fault)
+	problems := []error{err}
+	if !(f.speed >= 0) || math.IsInf(f.speed, 1) { // NaN compares with nothing
+		problems = append(problems, fmt.Errorf("--speed %g: want 0 or more; 1 is AWS's own pace, 600 the default", f.speed))
+	}
+	overrides := map[string]string{}
+	for _, override := range f.settingOverrides {
+		key, value, ok := strings.Cut(override, "=")
+		if !ok || key == "" {
+			problems = append(problems, fmt.Errorf("--set %q: want KEY=VALUE, such as job.steps=8", override))
+			continue
+		}
+		overrides[key] = value
+	}
+	for _, unknown := range settings.Unknown(overrides) {
+		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value, unknown.Cause, unknown.Allowed))
+	}
+	root, err := f.checkout()
+	problems = append(problems, err, f.files.Check(f.dir))
+	if err := errors.Join(problems...); err != nil {
+		return cycle.Options{}, err
+	}
+	return cycle.Options{
+		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: overrides,
+		Program: stack.Run, Out: out,
+	}, nil
+}
+
+// checkout is the folder above the bin/ that this program lies in.
+func (f *rehearseFlags) checkout() (string, error) {
+	root := f.root
+	if root == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return "", fmt.Errorf("finding this program: %w", err)
+		}
+		root = filepath.Dir(filepath.Dir(self))
+	}
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return "", fmt.Errorf("using --root %q: %w", f.root, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "bin", "pulumi")); err != nil {
+		return "", fmt.Errorf("using --root %q: no bin/pulumi there: run `make setup` in the checkout", root)
+	}
+	return root, nil
+}
+
+// workDir makes --dir absolute; without one it makes a temporary folder, and
+// the returned function removes it.
+func (f *rehearseFlags) workDir() (remove func(), err error) {
+	if f.dir != "" {
+		f.dir, err = filepath.Abs(f.dir)
+		return func() {}, err
+	}
+	f.dir, err = os.MkdirTemp("", "raytrain-rehearsal-")
+	if err != nil {
+		return nil, fmt.Errorf("making a folder for the rehearsal: %w", err)
+	}
+	dir := f.dir
+	return func() { _ = os.RemoveAll(dir) }, nil
+}
+
+func (f *rehearseFlags) cycle(command *cobra.Command) error {
+	out := command.OutOrStdout()
+	switch {
+	case f.listFaults:
+		for _, row := range faults.Rows() {
+			fmt.Fprintln(out, row)
+		}
+		return nil
+	case f.all:
+		return f.allFaults(command)
+	}
+	result, err := f.one(command)
+	if err != nil {
+		return err
+	}
+	if result.Exit != cycle.ExitGreen {
+		return &exit.Error{Code: result.Exit}
+	}
+	return nil
+}
+
+// one runs one cycle in its own folder.
+func (f *rehearseFlags) one(command *cobra.Command) (cycle.Result, error) {
+	temporary := f.dir == ""
+	removeDir, err := f.workDir()
+	if err != nil {
+		return cycle.Result{}, err
+	}
+	options, err := f.options(command.OutOrStdout())
+	if err != nil {
+		removeDir()
+		return cycle.Result{}, err
+	}
+	result, err := cycle.Cycle(command.Context(), options, f.files, f.keep)
+	switch {
+	case f.keep:
+		fmt.Fprintf(command.OutOrStdout(), "kept; later: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
+	case err == nil:
+		removeDir()
+		fmt.Fprintln(command.OutOrStdout(), afterwards(f.dir, temporary))
+	default:
+		fmt.Fprintf(command.ErrOrStderr(), "logs are kept in %s\n", f.dir)
+	}
+	return result, err
+}
+
+// afterwards says what became of the folder of a finished cycle, which the
+// report that the verdict names lies in.
+func afterwards(dir string, temporary bool) string {
+	if temporary {
+		return "reports and logs are removed; --dir DIR keeps them"
+	}
+	return "reports and logs stay in " + dir
+}
+
+func (f *rehearseFlags) allFaults(command *cobra.Command) error {
+	out := command.OutOrStdout()
+	failed := 0
+	for _, row := range faults.Table() {
+		one := *f
+		one.fault, one.dir, one.keep = row.Name, "", false
+		result, err := one.one(command)
+		if err != nil {
+			return fmt.Errorf("rehearsing fault %q: %w", row.Name, err)
+		}
+		if problems := mismatches(row.Name, result); len(problems) > 0 {
+			failed++
+			fmt.Fprintf(out, "FAIL %s: %s\n", row.Name, strings.Join(problems, "; "))
+			continue
+		}
+		fmt.Fprintf(out, "ok   %s: verdict %s, exit %d\n", row.Name, result.Verdict, result.Exit)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed\n", len(faults.Table())-failed, failed)
+	if failed > 0 {
+		return &exit.Error{Code: cycle.ExitUsage}
+	}
+	return nil
+}
+
+// mismatches compares a result with its row of the table.
+func mismatches(name string, result cycle.Result) []string {
+	want, err := faults.Find(name)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var problems []string
+	expect := func(what, got, want string) {
+		if got != want {
+			problems = append(problems, fmt.Sprintf("%s is %q, want %q", what, got, want))
+		}
+	}
+	expect("verdict", result.Verdict, want.Verdict)
+	expect("exit", fmt.Sprint(result.Exit), fmt.Sprint(want.Exit))
+	expect("phase", result.Phase, string(want.Phase))
+	if result.AccountEmpty == nil || !*result.AccountEmpty {
+		problems = append(problems, "the account is not empty after destroy")
+	}
+	return problems
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+)
+
+func TestMismatchesCompareWithTheTable(t *testing.T) {
+	t.Parallel()
+	empty := true
+	good := cycle.Result{Verdict: "not-efa", Exit: 2, Phase: "gate", AccountEmpty: &empty}
+	assert.Empty(t, mismatches("tcp-fallback", good))
+
+	passed := cycle.Result{Verdict: "efa", Exit: 0, AccountEmpty: nil}
+	assert.Len(t, mismatches("tcp-fallback", passed), 4)
+}
+
+// run executes the root command and returns its output and error.
+func runCommand(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	root.SetArgs(args)
+	err := root.ExecuteContext(t.Context())
+	return out.String(), err
+}
+
+func TestListFaultsPrintsTheTable(t *testing.T) {
+	t.Parallel()
+	out, err := runCommand(t, "rehearse", "--list-faults")
+	require.NoError(t, err)
+	assert.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 10)
+	assert.Contains(t, out, "no-self-egress\tgate\tpinned\tinconclusive\t2\t")
+}
+
+func TestBadFlagsAreReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := runCommand(t, "rehearse", "--fault", "nope", "--speed", "-1", "--set", "steps",
+		"--set", "job.steps=4", "--set", "job.Steps=4", "--set", "speed=9", "--root", t.TempDir(), "--dir", t.TempDir())
+	require.Error(t, err)
+	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`, "--set job.Steps=4: no such setting; did you mean job.steps?",
+		"--set speed=9: no such setting; ", "make setup"} {
+		assert.ErrorContains(t, err, want)
+	}
+	assert.NotContains(t, err.Error(), "--set job.steps=4")
+}
+
+// A refused command leaves nothing behind.
+func TestBadFlagsLeaveNoFolder(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	_, err := runCommand(t, "rehearse", "--fault", "nope")
+	require.ErrorContains(t, err, `--fault "nope"`)
+	left, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestACycleSaysWhatBecameOfItsFolder(t *testing.T) {
+	t.Parallel()
+	assert.Contains(t, afterwards("/kept", true), "--dir DIR keeps them")
+	assert.Contains(t, afterwards("/kept", false), "stay in /kept")
+}
+
+// TestSpeedIsANumber wants what divides nothing refused: NaN compares with
+// nothing, so it passes for a number that is not negative.
+func TestSpeedIsANumber(t *testing.T) {
+	t.Parallel()
+	for _, speed := range []string{"NaN", "Inf", "-Inf", "-1"} {
+		_, err := runCommand(t, "rehearse", "--speed="+speed, "--root", t.TempDir(), "--dir", t.TempDir())
+		require.ErrorContains(t, err, "want 0 or more", speed)
+	}
+}
+
+// TestResultFilesAreTriedFirst wants a file that cannot be written refused
+// before minutes of work, not after them.
+func TestResultFilesAreTriedFirst(t *testing.T) {
+	t.Parallel()
+	absent := filepath.Join(t.TempDir(), "absent", "result")
+	for _, flag := range []string{"--json", "--state", "--timeline"} {
+		_, err := runCommand(t, "rehearse", flag, absent, "--root", t.TempDir(), "--dir", t.TempDir())
+		require.ErrorContains(t, err, flag)
+		assert.ErrorContains(t, err, absent)
+	}
+	kept := filepath.Join(t.TempDir(), "result")
+	require.NoError(t, os.WriteFile(kept, []byte("old"), 0o600))
+	_, err := runCommand(t, "rehearse", "--json", kept, "--root", t.TempDir(), "--dir", t.TempDir())
+	require.Error(t, err)
+	body, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(body), "trying a file changes nothing in it")
+}
+
+func TestStepsNeedARehearsal(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"rehearse", "up"}, {"rehearse", "stop"}, {"rehearse", "env"},
+	} {
+		_, err := runCommand(t, args...)
+		require.ErrorIs(t, err, errNoDir, args)
+	}
+	_, err := runCommand(t, "rehearse", "destroy", "--dir", t.TempDir())
+	require.ErrorIs(t, err, cycle.ErrNotARehearsal)
+}
+
+// To stop twice is no error, and no reason to start anything.
+func TestStopOfAStoppedRehearsalSaysSo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "REHEARSAL"), nil, 0o600))
+	out, err := runCommand(t, "rehearse", "stop", "--dir", dir)
+	require.NoError(t, err)
+	assert.Contains(t, out, "nothing to stop")
+	_, err = runCommand(t, "rehearse", "env", "--dir", dir)
+	require.ErrorIs(t, err, errNotRunning)
+	require.ErrorContains(t, err, "rehearse preview --dir")
+}

@@ -1,0 +1,131 @@
+package account
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+)
+
+// Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the
+// provider, GET /inventory, GET and POST /faults, POST /lose-cluster/{cluster}, POST
+// /token for the `aws` stand-in, and POST /tokenreview/{cluster} as a Kubernetes token
+// webhook.
+func (a *Account) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+api.PathCreate, a.serveResource)
+	mux.HandleFunc("POST "+api.PathRead, a.serveResource)
+	mux.HandleFunc("POST "+api.PathUpdate, a.serveResource)
+	mux.HandleFunc("POST "+api.PathDelete, a.serveResource)
+	mux.HandleFunc("POST "+api.PathInvoke, serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
+		result, err := a.Invoke(in.Token, in.Args)
+		return api.InvokeAnswer{Return: result}, err
+	}))
+	mux.HandleFunc("POST "+api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenAnswer, error) {
+		return a.IssueToken(in.ClusterName, in.RoleARN)
+	}))
+	mux.HandleFunc("GET "+api.PathInventory, func(w http.ResponseWriter, _ *http.Request) { reply(w, a.Inventory(), nil) })
+	mux.HandleFunc("GET "+api.PathFaults, func(w http.ResponseWriter, _ *http.Request) { reply(w, a.Faults(), nil) })
+	mux.HandleFunc("POST "+api.PathFaults, serve(func(_ *http.Request, in Faults) (Faults, error) {
+		return in, a.SetFaults(in)
+	}))
+	mux.HandleFunc("POST "+api.PathLoseCluster+"{cluster}", serve(func(r *http.Request, _ struct{}) (struct{}, error) {
+		return struct{}{}, a.LoseCluster(r.Context(), r.PathValue("cluster"))
+	}))
+	mux.HandleFunc("POST "+api.PathTokenReview+"{cluster}", serve(a.reviewToken))
+	return mux
+}
+
+// serve turns a function into an HTTP handler that speaks JSON, strictly.
+func serve[I, O any](f func(*http.Request, I) (O, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var in I
+		decoder := json.NewDecoder(r.Body)
+		// Kubernetes may add fields to a TokenReview; our own callers may not misspell.
+		if !strings.HasPrefix(r.URL.Path, api.PathTokenReview) {
+			decoder.DisallowUnknownFields()
+		}
+		if err := decoder.Decode(&in); err != nil {
+			reply(w, nil, api.Errorf("ValidationError", "decoding the request to %s: %v", r.URL.Path, err))
+			return
+		}
+		out, err := f(r, in)
+		reply(w, out, err)
+	}
+}
+
+func reply(w http.ResponseWriter, out any, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		var awsError *api.Error
+		if !errors.As(err, &awsError) {
+			awsError = &api.Error{Operation: "rehearsal", Code: "InternalFailure", Message: err.Error(), StatusCode: 500}
+		}
+		status := awsError.StatusCode
+		if status < 400 || status > 599 {
+			status = http.StatusInternalServerError
+		}
+		w.WriteHeader(status)
+		out = awsError
+	}
+	// A caller that hung up cannot be told anything.
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (a *Account) serveResource(w http.ResponseWriter, r *http.Request) {
+	serve(func(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+		answer, err := a.operate(r, in)
+		verb := strings.TrimPrefix(r.URL.Path, "/aws/")
+		switch {
+		case err != nil:
+			a.log.Info("refused", "verb", verb, "type", in.Type, "urn", in.URN, "id", in.ID, "error", err)
+		case answer.Failed != nil:
+			a.log.Info("failed", "verb", verb, "type", in.Type, "urn", in.URN, "id", answer.ID, "error", answer.Failed)
+		case verb != "read":
+			a.log.Info("done", "verb", verb, "type", in.Type, "urn", in.URN, "id", in.ID+answer.ID)
+		}
+		return answer, err
+	})(w, r)
+}
+
+func (a *Account) operate(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+	found, ok := a.handlers[in.Type]
+	if !ok {
+		_, err := a.kinds.Lookup(in.Type)
+		return api.ResourceAnswer{}, api.Errorf("InvalidAction", "%v", err)
+	}
+	switch r.URL.Path {
+	case api.PathCreate:
+		return found.doCreate(r.Context(), a, in.Inputs)
+	case api.PathUpdate:
+		return found.doUpdate(r.Context(), a, in.ID, in.Inputs)
+	case api.PathDelete:
+		return api.ResourceAnswer{}, found.doDelete(r.Context(), a, in.ID)
+	default:
+		return found.doRead(a, in.ID)
+	}
+}
+
+// reviewToken answers a Kubernetes API server that asks who a bearer token is.
+// Source: Kubernetes, "Webhook Token Authentication".
+func (a *Account) reviewToken(r *http.Request, in authenticationv1.TokenReview) (authenticationv1.TokenReview, error) {
+	out := authenticationv1.TokenReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}}
+	cluster, username, groups, err := a.authenticate(in.Spec.Token)
+	if err == nil && cluster != r.PathValue("cluster") {
+		err = fmt.Errorf("%w: it is for cluster %q", ErrTokenRefused, cluster)
+	}
+	if err != nil {
+		a.log.Info("token refused", "cluster", r.PathValue("cluster"), "error", err)
+		out.Status.Error = err.Error()
+		return out, nil
+	}
+	out.Status.Authenticated = true
+	out.Status.User = authenticationv1.UserInfo{Username: username, UID: "aws-iam-authenticator:" + username, Groups: groups}
+	return out, nil
+}

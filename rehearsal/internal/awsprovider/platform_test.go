@@ -1,0 +1,135 @@
+package awsprovider_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/cluster"
+	"github.com/ray-train-efa/ray-train-efa/infra"
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+)
+
+// quotas of vCPU: G and VT on-demand, and standard on-demand.
+const (
+	quotaG        = "L-DB2E81BA"
+	quotaStandard = "L-1216C47A"
+)
+
+// platform is everything of the program below its workloads.
+func (p *places) platform(ctx *pulumi.Context) error {
+	network, provider, err := p.make(ctx)
+	if err != nil {
+		return err
+	}
+	inAWS := pulumi.Providers(provider)
+	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
+	if err != nil {
+		return err
+	}
+	keeping, err := infra.NewSafekeeping(ctx, "safekeeping", &infra.SafekeepingArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
+	if err != nil {
+		return err
+	}
+	_, err = cluster.New(ctx, "cluster", &cluster.Args{
+		Name: "train", Region: "us-east-2", KubernetesVersion: "1.36",
+		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs, NodeSubnetID: network.NodeSubnetID,
+		SecretsKeyARN:      keeping.KeyARN,
+		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
+		GPU:     settings.NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: "1.36.2-20260714", VolumeGiB: 200},
+		System:  settings.NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: "1.36.2-20260714", VolumeGiB: 100},
+		GPUType: capacity.InstanceType{Name: "g6.12xlarge", GPUs: 4, EFAInterfaces: 1, NetworkCards: 1}, AWS: provider,
+	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, fabric.Made, keeping.Made)))
+	return err
+}
+
+// group is a node group as the engine's state has it.
+type group struct{ name, status string }
+
+// groups are the node groups in the state, by their names in the program.
+func (b *bench) groups(t *testing.T) map[string]group {
+	t.Helper()
+	found := map[string]group{}
+	for _, made := range b.resources(t) {
+		if made.Type == resource.TokenNodeGroup && !made.Delete {
+			found[made.URN.Name()] = group{made.Outputs["nodeGroupName"].(string), made.Outputs["status"].(string)}
+		}
+	}
+	return found
+}
+
+// instances counts the machines of a node group that EKS knows by that name.
+func (b *bench) instances(name string) int {
+	count := 0
+	for _, item := range b.account.Inventory().Items {
+		if item.Type == "ec2 instance" && strings.HasSuffix(item.Note, "of node group "+name) {
+			count++
+		}
+	}
+	return count
+}
+
+// A node group that failed to be made comes up with the next update, once AWS has what it lacked.
+func TestEngineReplacesAFailedNodeGroup(t *testing.T) {
+	tests := []struct {
+		name, group string
+		faults      account.Faults
+		says        string
+		nodes       int
+	}{
+		{"quota for one GPU node of two", "gpu", account.Faults{Quota: map[string]float64{quotaG: 48}}, "VcpuLimitExceeded", 2},
+		{"no system node", "system", account.Faults{NoCapacity: []account.TypeInZone{{Type: "m7i.xlarge"}}}, "InsufficientInstanceCapacity", 1},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			ctx := context.Background()
+			b := newBench(t, placed("us-east-2a", "us-east-2b").platform)
+			fakeAWSCLI(t)
+			require.NoError(t, b.account.SetFaults(test.faults))
+			_, err := b.up(ctx)
+			require.Error(t, err)
+			require.Contains(t, b.log.String(), test.says)
+			failed := b.groups(t)[test.group]
+			require.Equal(t, "CREATE_FAILED", failed.status)
+
+			_, err = b.up(ctx)
+			require.Error(t, err, "still nothing to be had, and no green")
+			require.Contains(t, b.log.String(), test.says)
+
+			require.NoError(t, b.account.SetFaults(account.Faults{}))
+			_, err = b.up(ctx)
+			require.NoError(t, err, b.log.String())
+			repaired := b.groups(t)[test.group]
+			assert.Equal(t, "ACTIVE", repaired.status)
+			assert.NotEqual(t, failed.name, repaired.name)
+			assert.Equal(t, test.nodes, b.instances(repaired.name))
+			assert.Zero(t, b.instances(failed.name), "a failed group's machines bill")
+
+			_, err = b.up(ctx, optup.ExpectNoChanges())
+			require.NoError(t, err, b.log.String())
+			b.empties(ctx, t)
+		})
+	}
+}
+
+func TestEngineDestroysAFailedNodeGroup(t *testing.T) {
+	ctx := context.Background()
+	b := newBench(t, placed("us-east-2a", "us-east-2b").platform)
+	fakeAWSCLI(t)
+	require.NoError(t, b.account.SetFaults(account.Faults{Quota: map[string]float64{quotaG: 48, quotaStandard: 2}}))
+	for range 2 {
+		_, err := b.up(ctx)
+		require.Error(t, err)
+		require.Contains(t, b.log.String(), "VcpuLimitExceeded")
+	}
+	b.empties(ctx, t)
+}

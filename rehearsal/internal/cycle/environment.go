@@ -1,0 +1,86 @@
+package cycle
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
+)
+
+// Environment is what the engine, its plugins and the real Pulumi CLI need to
+// work on the rehearsal in dir.
+func Environment(dir, root string) (map[string]string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding this program: %w", err)
+	}
+	bin := filepath.Join(dir, "bin")
+	// `aws` is this program under another name: see awscli.
+	if err := replaceLink(self, filepath.Join(bin, "aws")); err != nil {
+		return nil, err
+	}
+	for _, tool := range firstTools() {
+		if err := linkTool(filepath.Join(root, "bin", tool), filepath.Join(bin, tool)); err != nil {
+			return nil, err
+		}
+	}
+	home := filepath.Join(dir, "home")
+	return map[string]string{
+		// A pulumi of the user's comes before the pinned one: a released one has
+		// its language hosts beside it, the pinned one has none.
+		"PATH":        bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") + ":" + filepath.Join(root, "bin"),
+		client.EnvDir: dir,
+		// No credentials of the user's may reach a rehearsal, and none are needed.
+		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_SESSION_TOKEN": "", "AWS_REGION": region,
+		"AWS_PROFILE": "", "AWS_CONFIG_FILE": filepath.Join(home, "aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
+		"KUBECONFIG": filepath.Join(dir, "kubeconfig"),
+		// Helm's caches must not mix with the user's.
+		"HELM_CACHE_HOME": filepath.Join(home, "helm", "cache"), "HELM_CONFIG_HOME": filepath.Join(home, "helm", "config"),
+		"HELM_DATA_HOME": filepath.Join(home, "helm", "data"),
+	}, nil
+}
+
+const region = "us-east-2"
+
+// firstTools lists what a rehearsal takes from the checkout whatever else is on
+// the PATH: an installed AWS provider would look for the real account.
+func firstTools() []string {
+	return []string{"kubectl", "pulumi-resource-aws", "pulumi-resource-eks", "pulumi-resource-kubernetes"}
+}
+
+// linkTool links a tool that must be there: past a dangling link the search
+// would go on to whatever the PATH holds of that name.
+func linkTool(target, name string) error {
+	if _, err := os.Stat(target); err != nil {
+		return fmt.Errorf("finding the rehearsal's tools: %w: run `make build` in the checkout", err)
+	}
+	return replaceLink(target, name)
+}
+
+func replaceLink(target, name string) error {
+	if current, err := os.Readlink(name); err == nil && current == target {
+		return nil
+	}
+	if err := os.Symlink(target, name+".new"); err != nil && !errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("linking %q: %w", name, err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("linking %q: %w", name, err)
+	}
+	return nil
+}
+
+// ShellEnvironment is what a person's shell needs to work on the rehearsal in
+// dir with the Pulumi CLI and kubectl.
+func ShellEnvironment(dir, root string) (map[string]string, error) {
+	env, err := Environment(dir, root)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(env, engine.ShellEnvironment(dir))
+	return env, nil
+}

@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
+)
+
+// runtime runs what the account says exists: a control plane per cluster, a
+// node agent per instance, pods for add-ons. It implements account.Runtime.
+type runtime struct {
+	config   Config
+	tools    toolchain.Toolchain
+	registry *images.Registry
+	endpoint Endpoint
+	log      *slog.Logger
+
+	mu       sync.Mutex
+	clusters map[string]*cluster
+}
+
+var _ account.Runtime = (*runtime)(nil)
+
+func newRuntime(config Config, tools toolchain.Toolchain, registry *images.Registry, endpoint Endpoint, log *slog.Logger) *runtime {
+	return &runtime{
+		config: config, tools: tools, registry: registry, endpoint: endpoint, log: log,
+		clusters: map[string]*cluster{},
+	}
+}
+
+func (r *runtime) clusterDir(name string) string {
+	return filepath.Join(r.config.Dir, "clusters", name)
+}
+
+// ClusterCreated starts the cluster's control plane and its VPC's network.
+func (r *runtime) ClusterCreated(_ context.Context, spec account.ClusterSpec) (account.ClusterEndpoints, error) {
+	started, err := r.startCluster(spec)
+	if err != nil {
+		return account.ClusterEndpoints{}, fmt.Errorf("starting the control plane of %q: %w", spec.Name, err)
+	}
+	r.mu.Lock()
+	r.clusters[spec.Name] = started
+	r.mu.Unlock()
+	return account.ClusterEndpoints{
+		Endpoint: started.plane.Endpoint(),
+		CAData:   base64.StdEncoding.EncodeToString(started.plane.CAPEM()),
+	}, nil
+}
+
+// ClusterDeleted stops the cluster and drops its data.
+func (r *runtime) ClusterDeleted(ctx context.Context, name string) error {
+	r.mu.Lock()
+	gone := r.clusters[name]
+	delete(r.clusters, name)
+	r.mu.Unlock()
+	var err error
+	if gone != nil {
+		err = gone.stop(ctx)
+	}
+	return errors.Join(err, os.RemoveAll(r.clusterDir(name)))
+}
+
+// NodesChanged makes the cluster have exactly the given nodes.
+func (r *runtime) NodesChanged(ctx context.Context, name string, nodes []account.NodeSpec) error {
+	found, err := r.find(name)
+	if err != nil {
+		return err
+	}
+	return found.setNodes(ctx, nodes)
+}
+
+// AddonChanged makes the cluster run exactly the given add-ons.
+func (r *runtime) AddonChanged(ctx context.Context, name string, addons []account.AddonSpec) error {
+	found, err := r.find(name)
+	if err != nil {
+		return err
+	}
+	return applyAddons(ctx, found.client, r.config.Region, addons)
+}
+
+func (r *runtime) find(name string) (*cluster, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if found := r.clusters[name]; found != nil {
+		return found, nil
+	}
+	return nil, fmt.Errorf("finding cluster %q: it does not run", name)
+}
+
+// close stops every cluster; their data stays.
+func (r *runtime) close(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var (
+		wait  sync.WaitGroup
+		mutex sync.Mutex
+		err   error
+	)
+	for _, running := range r.clusters {
+		wait.Go(func() {
+			stopping := running.stop(ctx)
+			mutex.Lock()
+			defer mutex.Unlock()
+			err = errors.Join(err, stopping)
+		})
+	}
+	wait.Wait()
+	r.clusters = map[string]*cluster{}
+	return err
+}

@@ -1,0 +1,92 @@
+// Package program holds what runs in a rehearsal's containers where the real
+// program needs hardware or EKS's own nodes: the device plugins' decisions, and
+// placeholders that only stay up.
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
+)
+
+// HostDir is where every pod of a rehearsal finds its node's own folder.
+const HostDir = "/run/raytrain-rehearsal"
+
+// Run runs the program that args names first until it is told to stop, and
+// returns its exit status. Further arguments are ignored: charts and add-ons pass
+// those of the real programs.
+func Run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, args, HostDir, os.Stdout, os.Stderr)
+}
+
+// names lists the programs that Run knows.
+func names() []string {
+	return []string{
+		string(images.NVIDIADevicePlugin), string(images.EFADevicePlugin), string(images.CoreDNS),
+		string(images.VPCCNI), string(images.KubeProxy), string(images.PodIdentityAgent), "sleep",
+	}
+}
+
+func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.Writer) int {
+	if len(args) == 0 {
+		fmt.Fprintf(stderr, "rehearsal-program: no program named: give one of %s\n", strings.Join(names(), ", "))
+		return 1
+	}
+	switch name := args[0]; name {
+	case string(images.EFADevicePlugin):
+		return efaDevicePlugin(ctx, hostDir, stdout, stderr)
+	case string(images.NVIDIADevicePlugin):
+		return nvidiaDevicePlugin(ctx, hostDir, stdout, stderr)
+	case string(images.CoreDNS), string(images.VPCCNI), string(images.KubeProxy), string(images.PodIdentityAgent), "sleep":
+		return stay(ctx, stdout, fmt.Sprintf("rehearsed %s: a placeholder that does nothing", name))
+	default:
+		fmt.Fprintf(stderr, "rehearsal-program: unknown program %q: give one of %s\n", name, strings.Join(names(), ", "))
+		return 1
+	}
+}
+
+// efaDevicePlugin stays up where the node has an EFA interface, and otherwise
+// ends at once, so that its pod crash-loops as the real plugin's does
+// (aws/eks-charts#1239).
+func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
+	node, err := fabric.Read(hostDir)
+	if err != nil {
+		fmt.Fprintf(stderr, "rehearsed efa-device-plugin: %v\n", err)
+		return 1
+	}
+	if node.EFAInterfaces == 0 {
+		fmt.Fprintf(stderr, "rehearsed efa-device-plugin: No valid EFA devices found on node %q (%s): "+
+			"its launch template has no network interface of type efa\n", node.Node, node.InstanceType)
+		return 1
+	}
+	return stay(ctx, stdout, fmt.Sprintf("rehearsed efa-device-plugin: %d EFA interface(s) on node %q", node.EFAInterfaces, node.Node))
+}
+
+// nvidiaDevicePlugin stays up whatever it finds: the real one, too, waits on a
+// node without GPUs instead of failing.
+func nvidiaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
+	node, err := fabric.Read(hostDir)
+	if err != nil {
+		fmt.Fprintf(stderr, "rehearsed nvidia-device-plugin: %v\n", err)
+		return 1
+	}
+	if node.GPUs == 0 {
+		return stay(ctx, stdout, fmt.Sprintf("rehearsed nvidia-device-plugin: no GPU on node %q, waiting", node.Node))
+	}
+	return stay(ctx, stdout, fmt.Sprintf("rehearsed nvidia-device-plugin: %d GPU(s) on node %q", node.GPUs, node.Node))
+}
+
+func stay(ctx context.Context, stdout io.Writer, message string) int {
+	fmt.Fprintln(stdout, message)
+	<-ctx.Done()
+	return 0
+}
