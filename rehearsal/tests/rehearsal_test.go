@@ -39,8 +39,8 @@ func raytrain(t *testing.T, args ...string) (int, string) {
 	return 0, string(out)
 }
 
-// cycle runs one whole rehearsal and returns its result and exported state.
-func cycle(t *testing.T, args ...string) (cycle.Result, string) {
+// runCycle runs one whole rehearsal and returns its result and exported state.
+func runCycle(t *testing.T, args ...string) (cycle.Result, string) {
 	t.Helper()
 	dir := t.TempDir()
 	result, state := filepath.Join(dir, "result.json"), filepath.Join(dir, "state.json")
@@ -63,7 +63,7 @@ func cycle(t *testing.T, args ...string) (cycle.Result, string) {
 }
 
 func TestGreenCycle(t *testing.T) {
-	got, state := cycle(t)
+	got, state := runCycle(t)
 	assert.Equal(t, 0, got.Exit)
 	assert.Equal(t, "efa", got.Verdict)
 	assert.Empty(t, got.Phase)
@@ -79,7 +79,7 @@ func TestGreenCycle(t *testing.T) {
 }
 
 func TestSilentFallBackIsRefused(t *testing.T) {
-	got, _ := cycle(t, "--fault", "tcp-fallback")
+	got, _ := runCycle(t, "--fault", "tcp-fallback")
 	assert.Equal(t, 2, got.Exit)
 	assert.Equal(t, "not-efa", got.Verdict)
 	assert.Equal(t, "gate", got.Phase)
@@ -87,7 +87,7 @@ func TestSilentFallBackIsRefused(t *testing.T) {
 }
 
 func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
-	got, _ := cycle(t, "--fault", "quota")
+	got, _ := runCycle(t, "--fault", "quota")
 	assert.Equal(t, 2, got.Exit)
 	assert.Equal(t, "none", got.Verdict)
 	assert.Equal(t, "preview", got.Phase)

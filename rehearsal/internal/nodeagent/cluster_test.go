@@ -25,6 +25,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet/clusterdns"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
 const (
@@ -79,7 +80,7 @@ func newCluster(t *testing.T) *cluster {
 	require.NoError(t, err)
 	c.registry, err = images.New(t.Context(), "127.0.0.1:5000", images.Config{
 		Raytrain: c.self, RayVenv: c.tools.RayVenv, Operator: c.tools.KubeRayOperator,
-		StandIn: filepath.Join(root, "internal", "rehearsal", "standin", "python"), Region: region,
+		StandIn: standin.Folder(root), Region: region,
 	})
 	require.NoError(t, err)
 	return c

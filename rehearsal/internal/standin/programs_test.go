@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/provider/probe"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
@@ -19,8 +18,7 @@ import (
 // stand-ins, in pods that differ in what they were given.
 func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 	t.Parallel()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
+	programs := Programs(Folder(checkout(t)))
 	tests := []struct {
 		name   string
 		node   fabric.Fabric
@@ -47,7 +45,7 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 			}
 			command := exec.CommandContext(t.Context(), "sh", "-c", probe.Script)
 			command.Env = []string{
-				"PATH=" + Programs(Folder(root)) + ":/usr/bin:/bin", "RAYTRAIN_REHEARSAL_ROOT=" + pod, "NVIDIA_VISIBLE_DEVICES=" + test.gpus,
+				"PATH=" + programs + ":/usr/bin:/bin", "RAYTRAIN_REHEARSAL_ROOT=" + pod, "NVIDIA_VISIBLE_DEVICES=" + test.gpus,
 			}
 			output, err := command.CombinedOutput()
 			require.NoError(t, err, string(output))

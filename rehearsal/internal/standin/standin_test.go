@@ -14,24 +14,29 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
-func TestFolderHoldsWhatPythonLoadsByItself(t *testing.T) {
-	t.Parallel()
+// checkout returns the root of the checkout that this test runs in.
+func checkout(t *testing.T) string {
+	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
-	assert.FileExists(t, filepath.Join(Folder(root), "sitecustomize.py"))
+	return root
 }
 
-// TestPython runs the stand-in's own tests, then has the real judge read what
-// each story's eight ranks wrote: writer and judge know nothing of one another.
+func TestFolderHoldsWhatPythonLoadsByItself(t *testing.T) {
+	t.Parallel()
+	assert.FileExists(t, filepath.Join(Folder(checkout(t)), "sitecustomize.py"))
+}
+
+// TestPython runs the stand-in's own tests. The real judge then reads what the eight ranks of each
+// scenario wrote: writer and judge share no code.
 func TestPython(t *testing.T) {
 	t.Parallel()
-	root, err := toolchain.FindRoot(".")
+	tools, err := toolchain.LocateInstalled(checkout(t))
 	require.NoError(t, err)
-	python := filepath.Join(root, "bin", "ray-venv", "bin", "python")
-	require.FileExists(t, python, "no Python environment with torch: run make setup")
 	logs := t.TempDir()
-	command := exec.CommandContext(t.Context(), python, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
-	command.Env = append(os.Environ(), "PYTHONPATH="+Folder(root)+":.", "PYTHONDONTWRITEBYTECODE=1", "KEEP_NCCL_LOGS="+logs)
+	command := exec.CommandContext(t.Context(), filepath.Join(tools.RayVenv, "bin", "python"),
+		"-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	command.Env = append(os.Environ(), "PYTHONPATH="+Folder(tools.Root)+":.", "PYTHONDONTWRITEBYTECODE=1", "KEEP_NCCL_LOGS="+logs)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
 
