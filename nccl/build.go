@@ -6,16 +6,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // conclude judges everything and writes the report.
-func conclude(files []*logFile, opts Options) Report {
+func conclude(files []*logFile, opts Options) report.Report {
 	ev := unify(files)
-	r := Report{}
+	r := report.Report{}
 	var tables sync.WaitGroup
 	tables.Go(func() { fill(&r, ev) }) // reads the evidence only, as the judge does
 	found := newFindings()
-	verdict := EFA
+	verdict := report.EFA
 	runs := ev.judged()
 	shared := runJudge{opts: opts, ev: ev, found: found}
 	shared.everyRun()
@@ -28,7 +30,7 @@ func conclude(files []*logFile, opts Options) Report {
 		found.add(SeveralRuns, -1, runs[1].comms[0].claims[0].first(), "")
 	}
 	if failedAlone(ev, found, len(runs)) || len(runs) == 0 {
-		verdict = worse(verdict, Inconclusive)
+		verdict = worse(verdict, report.Inconclusive)
 	}
 	diagnose(ev, verdict, found)
 	tables.Wait()
@@ -55,8 +57,10 @@ func (ev *evidence) judged() []*run {
 
 // worse orders verdicts over several runs: proof that EFA was not used outweighs
 // a mixture, which outweighs doubt.
-func worse(a, b Verdict) Verdict {
-	rank := func(v Verdict) int { return slices.Index([]Verdict{EFA, Inconclusive, Mixed, NotEFA}, v) }
+func worse(a, b report.Verdict) report.Verdict {
+	rank := func(v report.Verdict) int {
+		return slices.Index([]report.Verdict{report.EFA, report.Inconclusive, report.Mixed, report.NotEFA}, v)
+	}
 	if rank(b) > rank(a) {
 		return b
 	}
@@ -103,8 +107,8 @@ func (p *process) offEFA() bool {
 }
 
 // fill writes the tables of the report.
-func fill(r *Report, ev *evidence) {
-	r.Communicators, r.Ranks = []Communicator{}, []Rank{}
+func fill(r *report.Report, ev *evidence) {
+	r.Communicators, r.Ranks = []report.Communicator{}, []report.Rank{}
 	for _, c := range ev.comms {
 		r.Communicators = append(r.Communicators, c.row(ev))
 	}
@@ -128,7 +132,7 @@ func fill(r *Report, ev *evidence) {
 }
 
 // prove lists one line of each kind that the verdict rests on.
-func prove(ev *evidence, found *findings, v Verdict) {
+func prove(ev *evidence, found *findings, v report.Verdict) {
 	w := widest(ev.comms)
 	if w == nil {
 		return
@@ -150,14 +154,14 @@ func prove(ev *evidence, found *findings, v Verdict) {
 // proves reports whether the tally's channels are what the verdict rests on:
 // network channels and, where the verdict is that no EFA was used, not those
 // that were on it.
-func (t *tally) proves(v Verdict) bool {
+func (t *tally) proves(v report.Verdict) bool {
 	onEFA := efaNetwork(networkOf(t.label)) && t.provider == efaProvider
-	return t.medium == mediumNet && (v != NotEFA || !onEFA)
+	return t.medium == mediumNet && (v != report.NotEFA || !onEFA)
 }
 
 // row renders a communicator.
-func (c *comm) row(ev *evidence) Communicator {
-	out := Communicator{ID: clean(c.key), RanksSeen: len(c.claims), Channels: map[string]int{}}
+func (c *comm) row(ev *evidence) report.Communicator {
+	out := report.Communicator{ID: clean(c.key), RanksSeen: len(c.claims), Channels: map[string]int{}}
 	if c.size > 0 {
 		size := int(c.size)
 		out.Size = &size
@@ -188,9 +192,9 @@ func (c *comm) row(ev *evidence) Communicator {
 }
 
 // row renders a rank.
-func (c *claim) row(ev *evidence) Rank {
+func (c *claim) row(ev *evidence) report.Rank {
 	p := c.members[0].proc
-	out := Rank{
+	out := report.Rank{
 		Rank: int(c.rank), Host: clean(p.host), PID: int(p.pid), File: p.file.name,
 		Channels: map[string]int{},
 	}

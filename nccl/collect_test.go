@@ -14,12 +14,12 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/text/encoding/unicode"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 const oneLine = "node-1:12:34 [0] NCCL INFO Using network Socket\n"
@@ -254,5 +254,5 @@ func TestLargeFileEqualsStream(t *testing.T) {
 	streamed, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource(path, log)}, nccl.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, streamed, mapped)
-	assert.Equal(t, nccl.NotEFA, mapped.Verdict)
+	assert.Equal(t, report.NotEFA, mapped.Verdict)
 }

@@ -3,11 +3,13 @@ package nccl
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // diagnose adds what explains a verdict: the plugin's and the sockets' own
 // complaints, and what the evidence as a whole looks like.
-func diagnose(ev *evidence, v Verdict, found *findings) {
+func diagnose(ev *evidence, v report.Verdict, found *findings) {
 	for _, f := range ev.files {
 		for _, c := range Codes() {
 			for _, n := range f.notes[c] {
@@ -35,7 +37,7 @@ func diagnose(ev *evidence, v Verdict, found *findings) {
 // matters reports whether a line that was seen is worth a finding: a plugin
 // that found no provider at first and selected one later did well, and a
 // missing plugin explains nothing when EFA was used.
-func matters(c Code, p *process, v Verdict) bool {
+func matters(c Code, p *process, v report.Verdict) bool {
 	if p == nil {
 		return true
 	}
@@ -43,9 +45,9 @@ func matters(c Code, p *process, v Verdict) bool {
 	case NoEligibleProvider, PluginInitFailed, EFADeviceMissing, QueueFailed, EndpointFailed, LibfabricTooOld:
 		return p.provider == "" || p.failed
 	case PluginNotFound:
-		return v != EFA && p.provider == ""
+		return v != report.EFA && p.provider == ""
 	case SubsystemMask:
-		return v == Inconclusive
+		return v == report.Inconclusive
 	case BootstrapOnLoopback:
 		return p.spansNodes() || len(p.members) == 0
 	}
@@ -83,11 +85,11 @@ func times(n int) string {
 }
 
 // diagnoseProcess looks at one process by itself.
-func diagnoseProcess(p *process, v Verdict, found *findings) {
+func diagnoseProcess(p *process, v report.Verdict, found *findings) {
 	if p.codes.has(NoEligibleProvider) && p.provider == "" && p.codes.has(PluginInitFailed) {
 		found.add(EFADeviceMissing, rankOf(p), p.noteRef(NoEligibleProvider), "")
 	}
-	if len(p.loose) > 0 && len(p.members) == 0 && v != EFA {
+	if len(p.loose) > 0 && len(p.members) == 0 && v != report.EFA {
 		found.add(LogCut, -1, p.first, "channels without the lines of their communicator")
 	}
 	for _, m := range p.members {

@@ -3,6 +3,8 @@ package nccl
 import (
 	"cmp"
 	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // end is one direction between a member and a peer, as the member printed it.
@@ -29,7 +31,7 @@ func (t *tally) addEnd(ch *channelLine, lines int) {
 
 // edges joins what the ranks of the communicator printed about each direction.
 // Both ends print a network channel: the larger of their counts stands.
-func (c *comm) edges() []Edge {
+func (c *comm) edges() []report.Edge {
 	type key struct {
 		from, to int32
 		label    string
@@ -48,7 +50,7 @@ func (c *comm) edges() []Edge {
 						k.from, k.to, side = e.peer, cl.rank, 1
 					}
 					n, known := counts[k]
-					if !known && len(counts) >= MaxEdges {
+					if !known && len(counts) >= report.MaxEdges {
 						continue
 					}
 					n[side] += e.channels
@@ -57,11 +59,11 @@ func (c *comm) edges() []Edge {
 			}
 		}
 	}
-	out := make([]Edge, 0, len(counts))
+	out := make([]report.Edge, 0, len(counts))
 	for k, n := range counts {
-		out = append(out, Edge{From: int(k.from), To: int(k.to), Transport: clean(k.label), Channels: int(max(n[0], n[1]))})
+		out = append(out, report.Edge{From: int(k.from), To: int(k.to), Transport: clean(k.label), Channels: int(max(n[0], n[1]))})
 	}
-	slices.SortFunc(out, func(a, b Edge) int {
+	slices.SortFunc(out, func(a, b report.Edge) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Transport, b.Transport))
 	})
 	return out

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // splitsOff is what a rank prints of a split of communicator abc, up to START.
@@ -82,18 +81,18 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.NotEqual(t, nccl.EFA, verdictOf(t, test.logs...))
+			assert.NotEqual(t, report.EFA, verdictOf(t, test.logs...))
 		})
 	}
-	assert.Equal(t, nccl.EFA, verdictOf(t, proof...))
-	assert.Equal(t, nccl.EFA, verdictOf(t, pair("node-0", 0, rings(0, 4), rings(1, 4)), pair("node-1", 2, rings(2, 4), rings(3, 4))))
+	assert.Equal(t, report.EFA, verdictOf(t, proof...))
+	assert.Equal(t, report.EFA, verdictOf(t, pair("node-0", 0, rings(0, 4), rings(1, 4)), pair("node-1", 2, rings(2, 4), rings(3, 4))))
 	reused := each(2, func(rank int) []string {
 		return all(whole(rank, 2), splitUsed(rank, "70"), splitUsed(rank, []string{"70", "71"}[rank]))
 	})
-	assert.Equal(t, nccl.EFA, verdictOf(t, reused...), "a second split, whole, at the first one's address in one process only")
+	assert.Equal(t, report.EFA, verdictOf(t, reused...), "a second split, whole, at the first one's address in one process only")
 }
 
-func verdictOf(t *testing.T, logs ...string) nccl.Verdict {
+func verdictOf(t *testing.T, logs ...string) report.Verdict {
 	t.Helper()
 	return judged(t, logs).Verdict
 }
@@ -109,7 +108,7 @@ func TestNoCutHidesASocket(t *testing.T) {
 		for cut := 1; cut < len(line); cut++ {
 			text := proof + line[:cut] + of(0).says("Connected all trees") + line[cut:] + "\n" + of(1).says("Connected all trees")
 			text = launcher + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n"+launcher), launcher)
-			assert.NotEqual(t, nccl.EFA, verdictOf(t, text), "launcher %q, cut %q", launcher, line[:cut])
+			assert.NotEqual(t, report.EFA, verdictOf(t, text), "launcher %q, cut %q", launcher, line[:cut])
 		}
 	}
 }

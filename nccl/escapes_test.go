@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // speaker is a thread that prints NCCL's lines.
@@ -108,15 +108,15 @@ func interleaved(a, b speaker, first, second []string) string {
 }
 
 // judged is the report on some logs.
-func judged(t *testing.T, logs []string) nccl.Report {
+func judged(t *testing.T, logs []string) report.Report {
 	t.Helper()
 	var sources []nccl.Source
 	for i, log := range logs {
 		sources = append(sources, nccl.BytesSource(fmt.Sprintf("%d.log", i), []byte(log)))
 	}
-	report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+	result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 	require.NoError(t, err)
-	return report
+	return result
 }
 
 // TestNothingEscapes holds texts that look proven, each for one reason that is
@@ -145,14 +145,14 @@ func TestNothingEscapes(t *testing.T) {
 	tests := []struct {
 		name    string
 		logs    []string
-		want    nccl.Verdict
+		want    report.Verdict
 		finding string
 		twin    []string
 	}{
 		{
 			name: "a second communicator of which six ranks are absent, hanging at its START",
 			logs: each(2, func(rank int) []string { return all(whole(rank, 2), starts(rank, 8, "def", "Libfabric")) }),
-			want: nccl.Inconclusive, finding: "rank-missing",
+			want: report.Inconclusive, finding: "rank-missing",
 		},
 		{
 			name: "a second communicator that one rank alone began to join",
@@ -162,13 +162,13 @@ func TestNothingEscapes(t *testing.T) {
 				}
 				return all(whole(rank, 2), starts(rank, 2, "def", "Libfabric"))
 			}),
-			want: nccl.Inconclusive, finding: "rank-missing",
+			want: report.Inconclusive, finding: "rank-missing",
 		},
 		{
 			name: "a last attempt that hangs at its START",
 			logs: each(2, func(rank int) []string { return all(whole(rank, 2), starts(rank, 2, "def", "Libfabric")) }),
 			twin: each(2, func(rank int) []string { return all(whole(rank, 2), joins(rank, 2, "def")) }),
-			want: nccl.Inconclusive, finding: "init-incomplete",
+			want: report.Inconclusive, finding: "init-incomplete",
 		},
 		{
 			name: "a last attempt on sockets that joined nothing",
@@ -176,7 +176,7 @@ func TestNothingEscapes(t *testing.T) {
 				speaker{"node-0", 200, 200}.says("Bootstrap: Using eth0:10.0.1.5<0>", "Using network Socket")),
 			twin: append(each(2, func(rank int) []string { return whole(rank, 2) }),
 				speaker{"node-0", 200, 200}.says("Bootstrap: Using eth0:10.0.1.5<0>", "Using network Libfabric")),
-			want: nccl.Inconclusive, finding: "attempt-failed",
+			want: report.Inconclusive, finding: "attempt-failed",
 		},
 		{
 			name: "an unused communicator of ranks whose provider is tcp",
@@ -192,7 +192,7 @@ func TestNothingEscapes(t *testing.T) {
 				}
 				return all(boots("efa"), joins(rank, 4, "aaa"), joins(rank, 2, "bbb"), rings(rank, 2))
 			}),
-			want: nccl.Inconclusive, finding: "provider-not-efa",
+			want: report.Inconclusive, finding: "provider-not-efa",
 		},
 		{
 			name: "channels that were never connected, before another communicator of the same thread",
@@ -202,7 +202,7 @@ func TestNothingEscapes(t *testing.T) {
 			twin: each(2, func(rank int) []string {
 				return all(boots("efa"), joins(rank, 2, "abc"), rings(rank, 2), aborts(rank, 2, "abc"), joins(rank, 2, "def"), rings(rank, 2))
 			}),
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "two ranks that are silent about the last communicator's channels",
@@ -216,7 +216,7 @@ func TestNothingEscapes(t *testing.T) {
 			twin: each(4, func(rank int) []string {
 				return all(boots("efa"), joins(rank, 4, "aaa"), rings(rank, 4), joins(rank, 4, "bbb"), rings(rank, 4))
 			}),
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "two ranks in one process, of which one prints two kinds of Connected and the other none",
@@ -224,13 +224,13 @@ func TestNothingEscapes(t *testing.T) {
 				all(boots("efa"), joins(0, 2, "abc"), opens(0, 2)),
 				all(boots("efa"), joins(1, 2, "abc"), rings(1, 2), []string{"Connected all trees"}))},
 			twin: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7}, whole(0, 2), whole(1, 2))},
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "one Connected line for two ranks, in a log that is given twice",
 			logs: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), opens(0, 2), rings(1, 2))...)}, 2),
 			twin: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), rings(0, 2), rings(1, 2))...)}, 2),
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "one Connected line for two ranks, in the second part of their log",
@@ -242,75 +242,75 @@ func TestNothingEscapes(t *testing.T) {
 				speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"))...),
 				speaker{"user", 7, 7}.says(all(rings(0, 2), rings(1, 2))...),
 			},
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "two hosts that look alike, one of them on tcp",
 			logs: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7},
 				all(boots("tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
-			want: nccl.Inconclusive, finding: "provider-not-efa",
+			want: report.Inconclusive, finding: "provider-not-efa",
 		},
 		{
 			name: "two hosts of which one's name ends in the other's, one of them on tcp",
 			logs: []string{interleaved(speaker{"worker-0", 7, 7}, speaker{"gpu-worker-0", 7, 7},
 				all(boots("tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
 			twin: []string{interleaved(speaker{"worker-0", 7, 7}, speaker{"gpu-worker-0", 7, 7}, whole(0, 2), whole(1, 2))},
-			want: nccl.Mixed, finding: "provider-not-efa",
+			want: report.Mixed, finding: "provider-not-efa",
 		},
 		{
 			name: "another container's provider, of the same host name and process",
 			logs: []string{speaker{"trainer", 7, 7}.says(whole(0, 2)...) +
 				speaker{"trainer", 7, 7}.says(all(boots(""), joins(1, 2, "abc"), rings(1, 2))...)},
 			twin: []string{speaker{"trainer", 7, 7}.says(whole(0, 2)...) + speaker{"trainer", 7, 7}.says(whole(1, 2)...)},
-			want: nccl.Inconclusive, finding: "provider-unknown",
+			want: report.Inconclusive, finding: "provider-unknown",
 		},
 		{
 			name: "a socket that only the driver's copy shows",
 			logs: driver("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0"),
 			twin: driver("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
-			want: nccl.Mixed, finding: "channel-off-network",
+			want: report.Mixed, finding: "channel-off-network",
 		},
 		{
 			name: "a socket behind a torn device",
 			logs: torn("0] NCCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"),
 			twin: torn("0] NCCL INFO Trees [0] -1/-1/-1->0->1\n"),
-			want: nccl.Inconclusive, finding: "torn-lines",
+			want: report.Inconclusive, finding: "torn-lines",
 		},
 		{
 			name: "a socket behind a torn bracket", logs: torn("] NCCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"),
-			want: nccl.Inconclusive, finding: "torn-lines",
+			want: report.Inconclusive, finding: "torn-lines",
 		},
 		{
 			name: "a socket behind a torn blank", logs: torn(" NCCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"),
-			want: nccl.Inconclusive, finding: "torn-lines",
+			want: report.Inconclusive, finding: "torn-lines",
 		},
 		{
 			name: "a socket behind a whole prefix on another line", logs: torn("NCCL INFO Channel 01/0 : 1[0] -> 0[0] [send] via NET/Socket/0\n"),
-			want: nccl.Inconclusive, finding: "torn-lines",
+			want: report.Inconclusive, finding: "torn-lines",
 		},
 		{
 			name: "a log that ends inside the word Channel",
 			logs: append(each(1, func(rank int) []string { return whole(rank, 2) }),
 				of(1).says(whole(1, 2)...)+strings.TrimSuffix(of(1).says("Chan"), "\n")),
-			want: nccl.Inconclusive, finding: "torn-lines",
+			want: report.Inconclusive, finding: "torn-lines",
 		},
 		{
 			name: "two torn channels and the rest of one over sockets",
 			logs: []string{of(0).says(whole(0, 2)...) + of(1).says(whole(1, 2)...) +
 				of(1).says("Channel 01/0 : 1[0] -> 0[0] [send] via NET/") + of(0).says("Channel 01/0 : 0[0] -> 1[0] [send] via NET/") +
 				"Libfabric/0\nSocket/0\n" + of(0).says("Connected all trees") + of(1).says("Connected all trees")},
-			want: nccl.Mixed, finding: "channel-off-network",
+			want: report.Mixed, finding: "channel-off-network",
 		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			report := judged(t, test.logs)
-			assert.Equal(t, test.want, report.Verdict, "findings: %q", codesOf(report))
-			assert.Contains(t, codesOf(report), test.finding)
+			result := judged(t, test.logs)
+			assert.Equal(t, test.want, result.Verdict, "findings: %q", codesOf(result))
+			assert.Contains(t, codesOf(result), test.finding)
 			if test.twin != nil {
 				twin := judged(t, test.twin)
-				assert.Equal(t, nccl.EFA, twin.Verdict, "findings: %q", codesOf(twin))
+				assert.Equal(t, report.EFA, twin.Verdict, "findings: %q", codesOf(twin))
 			}
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // findings gathers what a report lists: one entry a code, with the first line
@@ -51,18 +53,18 @@ func (f *findings) has(c Code) bool { return f.byCode[c] != nil }
 
 // list renders the findings: errors first, then in the table's order. demote
 // turns errors into notes where the verdict is efa after all.
-func (f *findings) list(v Verdict) []Finding {
-	out := make([]Finding, 0, len(f.byCode))
+func (f *findings) list(v report.Verdict) []report.Finding {
+	out := make([]report.Finding, 0, len(f.byCode))
 	for _, c := range Codes() {
 		e := f.byCode[c]
 		if e == nil {
 			continue
 		}
 		severity, cause, next := c.Describe()
-		if v == EFA && severity == Error {
-			severity = Warning
+		if v == report.EFA && severity == report.Error {
+			severity = report.Warning
 		}
-		fd := Finding{
+		fd := report.Finding{
 			Code: c.String(), Severity: severity, Line: e.ref.line, Text: clean(e.ref.text),
 			Cause: cause + e.suffix(), Next: next,
 		}
@@ -75,8 +77,8 @@ func (f *findings) list(v Verdict) []Finding {
 		}
 		out = append(out, fd)
 	}
-	weight := map[Severity]int{Error: 0, Warning: 1, Note: 2}
-	slices.SortStableFunc(out, func(a, b Finding) int { return cmp.Compare(weight[a.Severity], weight[b.Severity]) })
+	weight := map[report.Severity]int{report.Error: 0, report.Warning: 1, report.Note: 2}
+	slices.SortStableFunc(out, func(a, b report.Finding) int { return cmp.Compare(weight[a.Severity], weight[b.Severity]) })
 	return out
 }
 

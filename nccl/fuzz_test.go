@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 )
 
@@ -32,7 +33,7 @@ func refused() [][]byte {
 				Nodes: 2, GPUs: 1, Channels: 1, Layout: synth.Merged, Fabric: f, Damage: d,
 			}
 			files, truth := run.Generate()
-			if !truth.Allows(nccl.EFA) {
+			if !truth.Allows(report.EFA) {
 				seeds = append(seeds, files[0].Data)
 			}
 		}
@@ -63,12 +64,12 @@ func FuzzJudgeArbitrary(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		report := judgeBytes(t, data)
+		result := judgeBytes(t, data)
 		runtime.ReadMemStats(&after)
 		if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20+64*uint64(len(data)) {
 			t.Fatalf("%d bytes allocated for %d bytes of input", used, len(data))
 		}
-		if report.Verdict == nccl.EFA && !couldBeProven(data) {
+		if result.Verdict == report.EFA && !couldBeProven(data) {
 			t.Fatalf("passed bytes without a proof: %q", data)
 		}
 	})
@@ -106,7 +107,7 @@ func FuzzJudgeMutatedRefusal(f *testing.F) {
 				lines = append(lines[:to:to], append([][]byte{lines[at]}, lines[to:]...)...)
 			}
 		}
-		if data := bytes.Join(lines, nil); judgeBytes(t, data).Verdict == nccl.EFA {
+		if data := bytes.Join(lines, nil); judgeBytes(t, data).Verdict == report.EFA {
 			t.Fatalf("passed a damaged log of a refused run:\n%s", data)
 		}
 	})
@@ -133,7 +134,7 @@ func FuzzLineInRefusedLog(f *testing.F) {
 		old := bytes.SplitAfter(seeds[int(which)%len(seeds)], []byte("\n"))
 		n := int(at) % len(old)
 		data := bytes.Join([][]byte{bytes.Join(old[:n], nil), line, []byte("\n"), bytes.Join(old[n:], nil)}, nil)
-		if judgeBytes(t, data).Verdict == nccl.EFA {
+		if judgeBytes(t, data).Verdict == report.EFA {
 			t.Fatalf("line %q made a refused log pass:\n%s", line, data)
 		}
 	})
@@ -142,12 +143,12 @@ func FuzzLineInRefusedLog(f *testing.F) {
 // digits makes lines of one shape equal.
 var digits = regexp.MustCompile(`[0-9a-f]+`)
 
-func judgeBytes(t *testing.T, data []byte) nccl.Report {
+func judgeBytes(t *testing.T, data []byte) report.Report {
 	t.Helper()
-	report, err := nccl.Judge(context.Background(),
+	result, err := nccl.Judge(context.Background(),
 		[]nccl.Source{nccl.BytesSource("fuzz.log", data)}, nccl.Options{})
 	if err != nil {
 		t.Fatalf("judging %d bytes: %v", len(data), err)
 	}
-	return report
+	return result
 }

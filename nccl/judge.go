@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // Options is what is known about a run beside its logs. The zero value asks
@@ -51,7 +53,7 @@ func (j *runJudge) everyRun() {
 // judge returns the run's verdict: any EFA beside anything else is mixed,
 // anything else alone is not-efa, and EFA alone is efa only when every
 // condition of the proof holds.
-func (j *runJudge) judge() Verdict {
+func (j *runJudge) judge() report.Verdict {
 	wide := false
 	for _, c := range j.run.comms {
 		if c.spans() {
@@ -69,20 +71,20 @@ func (j *runJudge) judge() Verdict {
 	return j.verdict()
 }
 
-func (j *runJudge) verdict() Verdict {
+func (j *runJudge) verdict() report.Verdict {
 	switch {
 	case j.efa > 0 && j.other > 0:
 		j.found.add(MixedTransports, -1, ref{}, "")
-		return Mixed
+		return report.Mixed
 	case j.tainted:
 		j.found.add(RayDeduplicated, -1, ref{}, "")
-		return Inconclusive
+		return report.Inconclusive
 	case j.other > 0 && j.unknown == 0:
-		return NotEFA
+		return report.NotEFA
 	case j.efa > 0 && j.unknown == 0 && !j.blocked:
-		return EFA
+		return report.EFA
 	default:
-		return Inconclusive
+		return report.Inconclusive
 	}
 }
 

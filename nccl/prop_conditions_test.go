@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // provenRank is all that a rank of two must print to be proven, as the pinned
@@ -104,97 +104,97 @@ func TestConditions(t *testing.T) {
 		first   func([]string) []string // edit of rank 0; nil for none
 		edit    func([]string) []string // edit of rank 1; nil for none
 		opts    nccl.Options
-		want    nccl.Verdict
+		want    report.Verdict
 		finding string // a code that must be reported
 	}{
-		{name: "nothing changed", want: nccl.EFA, finding: "proof-connected"},
-		{name: "what was asked for is there", opts: nccl.Options{WorldSize: 2, Nodes: 2, Provider: "efa"}, want: nccl.EFA},
-		{name: "a channel on sockets", edit: replace("[send] via NET/Libfabric", "[send] via NET/Socket"), want: nccl.Mixed, finding: "channel-off-network"},
-		{name: "another provider", edit: replace("provider is efa", "provider is tcp"), want: nccl.Mixed, finding: "provider-not-efa"},
-		{name: "a stacked provider", edit: replace("provider is efa", "provider is efa;ofi_rxr"), want: nccl.EFA},
-		{name: "a provider that only begins like efa", edit: replace("provider is efa", "provider is efa2"), want: nccl.Mixed},
-		{name: "no provider line", edit: without("Selected provider"), want: nccl.Inconclusive, finding: "provider-unknown"},
-		{name: "a failure after the selection", edit: after("Selected provider", "NET/OFI aws-ofi-nccl initialization failed"), want: nccl.Inconclusive, finding: "provider-failed-later"},
-		{name: "a selection after a failure", edit: both(after("Selected provider", "NET/OFI aws-ofi-nccl initialization failed", "NET/OFI Selected provider is efa, fabric is efa (found 1 nics)")), want: nccl.EFA},
-		{name: "a later selection of tcp", edit: after("Selected provider", "NET/OFI Selected provider is tcp, fabric is x (found 1 nics)"), want: nccl.Mixed},
-		{name: "a later selection of efa", edit: both(replace("provider is efa", "provider is tcp"), after("Selected provider", "NET/OFI Selected provider is efa, fabric is efa (found 1 nics)")), want: nccl.EFA},
-		{name: "no network line", edit: without("Using network"), want: nccl.Inconclusive, finding: "network-unknown"},
+		{name: "nothing changed", want: report.EFA, finding: "proof-connected"},
+		{name: "what was asked for is there", opts: nccl.Options{WorldSize: 2, Nodes: 2, Provider: "efa"}, want: report.EFA},
+		{name: "a channel on sockets", edit: replace("[send] via NET/Libfabric", "[send] via NET/Socket"), want: report.Mixed, finding: "channel-off-network"},
+		{name: "another provider", edit: replace("provider is efa", "provider is tcp"), want: report.Mixed, finding: "provider-not-efa"},
+		{name: "a stacked provider", edit: replace("provider is efa", "provider is efa;ofi_rxr"), want: report.EFA},
+		{name: "a provider that only begins like efa", edit: replace("provider is efa", "provider is efa2"), want: report.Mixed},
+		{name: "no provider line", edit: without("Selected provider"), want: report.Inconclusive, finding: "provider-unknown"},
+		{name: "a failure after the selection", edit: after("Selected provider", "NET/OFI aws-ofi-nccl initialization failed"), want: report.Inconclusive, finding: "provider-failed-later"},
+		{name: "a selection after a failure", edit: both(after("Selected provider", "NET/OFI aws-ofi-nccl initialization failed", "NET/OFI Selected provider is efa, fabric is efa (found 1 nics)")), want: report.EFA},
+		{name: "a later selection of tcp", edit: after("Selected provider", "NET/OFI Selected provider is tcp, fabric is x (found 1 nics)"), want: report.Mixed},
+		{name: "a later selection of efa", edit: both(replace("provider is efa", "provider is tcp"), after("Selected provider", "NET/OFI Selected provider is efa, fabric is efa (found 1 nics)")), want: report.EFA},
+		{name: "no network line", edit: without("Using network"), want: report.Inconclusive, finding: "network-unknown"},
 		{
 			name: "network line of sockets, channels on the plugin", edit: replace("Using network Libfabric", "Using network Socket"),
-			want: nccl.Inconclusive, finding: "two-networks-in-communicator",
+			want: report.Inconclusive, finding: "two-networks-in-communicator",
 		},
 		{
 			name: "network line of sockets, named", edit: replace("Using network Libfabric", "Using network Socket"),
-			want: nccl.Inconclusive, finding: "other-network",
+			want: report.Inconclusive, finding: "other-network",
 		},
 		{
 			name: "no provider line of a rank without a channel of its own", edit: both(without("Selected provider"), without("Channel")),
-			want: nccl.Inconclusive, finding: "provider-unknown",
+			want: report.Inconclusive, finding: "provider-unknown",
 		},
 		{
 			name: "another provider of a rank without a channel of its own", edit: both(replace("provider is efa", "provider is tcp"), without("Channel")),
-			want: nccl.Inconclusive, finding: "provider-not-efa",
+			want: report.Inconclusive, finding: "provider-not-efa",
 		},
-		{name: "a rank without a channel of its own", edit: without("Channel"), want: nccl.EFA},
+		{name: "a rank without a channel of its own", edit: without("Channel"), want: report.EFA},
 		{
 			name: "a rank beyond the size", edit: both(replace("rank 1 n", "rank 3 n"), without("Channel")),
-			want: nccl.Inconclusive, finding: "size-conflict",
+			want: report.Inconclusive, finding: "size-conflict",
 		},
-		{name: "two names of the plugin", edit: replace("Libfabric", "AWS Libfabric"), want: nccl.Inconclusive, finding: "two-networks-in-communicator"},
-		{name: "a network that nobody knows", first: replace("Libfabric", "Warp"), edit: replace("Libfabric", "Warp"), want: nccl.NotEFA, finding: "other-network"},
-		{name: "a channel off the rank's network", edit: replace("via NET/Libfabric", "via NET/OFI"), want: nccl.Inconclusive, finding: "channel-off-network"},
-		{name: "no Connected line", edit: without("Connected all"), want: nccl.Inconclusive, finding: "never-connected"},
+		{name: "two names of the plugin", edit: replace("Libfabric", "AWS Libfabric"), want: report.Inconclusive, finding: "two-networks-in-communicator"},
+		{name: "a network that nobody knows", first: replace("Libfabric", "Warp"), edit: replace("Libfabric", "Warp"), want: report.NotEFA, finding: "other-network"},
+		{name: "a channel off the rank's network", edit: replace("via NET/Libfabric", "via NET/OFI"), want: report.Inconclusive, finding: "channel-off-network"},
+		{name: "no Connected line", edit: without("Connected all"), want: report.Inconclusive, finding: "never-connected"},
 		{
 			name: "a channel after the last Connected line", edit: appended("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
-			want: nccl.Inconclusive, finding: "never-connected",
+			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "a point-to-point channel", edit: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
-			want: nccl.Inconclusive, finding: "point-to-point-unproven",
+			want: report.Inconclusive, finding: "point-to-point-unproven",
 		},
 		{
 			name: "a point-to-point channel of a completed job", edit: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
-			opts: nccl.Options{Completed: true}, want: nccl.EFA,
+			opts: nccl.Options{Completed: true}, want: report.EFA,
 		},
-		{name: "a ring order of the GRAPH subsystem", edit: appended("Ring 00 : 0 -> 1 -> 0"), want: nccl.EFA},
+		{name: "a ring order of the GRAPH subsystem", edit: appended("Ring 00 : 0 -> 1 -> 0"), want: report.EFA},
 		{
 			name: "a reduction in another network", edit: appended("CollNet 00/0 : 1 [send] via COLLNET/SHARP/0", "Connected all trees"),
-			want: nccl.Mixed, finding: "other-network",
+			want: report.Mixed, finding: "other-network",
 		},
 		{
 			name: "a reduction in another network before 2.9", edit: appended("Coll 00 : 1 [send] via COLLNET/SHARP/0", "Connected all trees"),
-			want: nccl.Mixed, finding: "other-network",
+			want: report.Mixed, finding: "other-network",
 		},
-		{name: "a proxy that is connected", edit: replace("Connected all rings, use ring PXN 0 GDR 0", "Connected to proxy tpRank 1 -> connection 0x7f"), want: nccl.Inconclusive, finding: "never-connected"},
-		{name: "a torn channel line", edit: appended("Channel 00/0 : 1[0] -> 0[0] [se"), want: nccl.Inconclusive, finding: "torn-lines"},
-		{name: "a transport that nobody knows", edit: appended("Channel 00/0 : 1[0] -> 0[0] via WARP/3", "Connected all rings"), want: nccl.Inconclusive, finding: "unknown-transport"},
-		{name: "an unknown provider beside sockets", first: replace("Libfabric", "Socket"), edit: without("Selected provider"), want: nccl.Inconclusive},
-		{name: "two ranks more than are there", first: replace("anks 2", "anks 4"), edit: replace("anks 2", "anks 4"), want: nccl.Inconclusive, finding: "rank-missing"},
-		{name: "sizes that contradict each other", edit: replace("nRanks 2", "nRanks 3"), want: nccl.Inconclusive},
-		{name: "one node", first: replace("nNodes 2", "nNodes 1"), edit: replace("nNodes 2", "nNodes 1"), want: nccl.Inconclusive, finding: "no-inter-node-communicator"},
-		{name: "no node count in an older release", first: without("nNodes"), edit: without("nNodes"), want: nccl.EFA},
-		{name: "no channel at all", first: without("Channel"), edit: without("Channel"), want: nccl.Inconclusive, finding: "no-traffic"},
+		{name: "a proxy that is connected", edit: replace("Connected all rings, use ring PXN 0 GDR 0", "Connected to proxy tpRank 1 -> connection 0x7f"), want: report.Inconclusive, finding: "never-connected"},
+		{name: "a torn channel line", edit: appended("Channel 00/0 : 1[0] -> 0[0] [se"), want: report.Inconclusive, finding: "torn-lines"},
+		{name: "a transport that nobody knows", edit: appended("Channel 00/0 : 1[0] -> 0[0] via WARP/3", "Connected all rings"), want: report.Inconclusive, finding: "unknown-transport"},
+		{name: "an unknown provider beside sockets", first: replace("Libfabric", "Socket"), edit: without("Selected provider"), want: report.Inconclusive},
+		{name: "two ranks more than are there", first: replace("anks 2", "anks 4"), edit: replace("anks 2", "anks 4"), want: report.Inconclusive, finding: "rank-missing"},
+		{name: "sizes that contradict each other", edit: replace("nRanks 2", "nRanks 3"), want: report.Inconclusive},
+		{name: "one node", first: replace("nNodes 2", "nNodes 1"), edit: replace("nNodes 2", "nNodes 1"), want: report.Inconclusive, finding: "no-inter-node-communicator"},
+		{name: "no node count in an older release", first: without("nNodes"), edit: without("nNodes"), want: report.EFA},
+		{name: "no channel at all", first: without("Channel"), edit: without("Channel"), want: report.Inconclusive, finding: "no-traffic"},
 		{
 			name: "a second communicator that is not used", first: appended(second(0, "Libfabric")...), edit: appended(second(1, "Libfabric")...),
-			want: nccl.EFA, finding: "unused-communicator",
+			want: report.EFA, finding: "unused-communicator",
 		},
 		{
 			name: "a second communicator that would use sockets", first: appended(second(0, "Socket")...), edit: appended(second(1, "Socket")...),
-			want: nccl.Inconclusive, finding: "other-network",
+			want: report.Inconclusive, finding: "other-network",
 		},
 		{
 			name: "a second communicator of which one rank is there", first: appended(second(0, "Libfabric")...),
-			want: nccl.Inconclusive, finding: "rank-missing",
+			want: report.Inconclusive, finding: "rank-missing",
 		},
-		{name: "a larger world was asked for", opts: nccl.Options{WorldSize: 4}, want: nccl.Inconclusive, finding: "world-size-mismatch"},
-		{name: "a smaller world was asked for", opts: nccl.Options{WorldSize: 1}, want: nccl.Inconclusive, finding: "world-size-mismatch"},
-		{name: "more nodes were asked for", opts: nccl.Options{Nodes: 3}, want: nccl.Inconclusive, finding: "nodes-mismatch"},
-		{name: "another provider was asked for", opts: nccl.Options{Provider: "tcp"}, want: nccl.Inconclusive, finding: "provider-unexpected"},
-		{name: "too old a release", edit: appended("NCCL version 2.6.3+cuda10.2"), want: nccl.Inconclusive, finding: "nccl-too-old"},
-		{name: "the oldest release that can be proven", edit: appended("NCCL version 2.6.4+cuda10.2"), want: nccl.EFA},
+		{name: "a larger world was asked for", opts: nccl.Options{WorldSize: 4}, want: report.Inconclusive, finding: "world-size-mismatch"},
+		{name: "a smaller world was asked for", opts: nccl.Options{WorldSize: 1}, want: report.Inconclusive, finding: "world-size-mismatch"},
+		{name: "more nodes were asked for", opts: nccl.Options{Nodes: 3}, want: report.Inconclusive, finding: "nodes-mismatch"},
+		{name: "another provider was asked for", opts: nccl.Options{Provider: "tcp"}, want: report.Inconclusive, finding: "provider-unexpected"},
+		{name: "too old a release", edit: appended("NCCL version 2.6.3+cuda10.2"), want: report.Inconclusive, finding: "nccl-too-old"},
+		{name: "the oldest release that can be proven", edit: appended("NCCL version 2.6.4+cuda10.2"), want: report.EFA},
 		{
 			name: "Ray dropped repeated lines", edit: replace("Connected all rings", "Connected all rings [repeated 3x across cluster]"),
-			want: nccl.Inconclusive, finding: "ray-deduplicated",
+			want: report.Inconclusive, finding: "ray-deduplicated",
 		},
 	}
 	for _, c := range cases {
@@ -206,13 +206,13 @@ func TestConditions(t *testing.T) {
 					ranks[i] = edit(ranks[i])
 				}
 			}
-			report, err := nccl.Judge(t.Context(), []nccl.Source{
+			result, err := nccl.Judge(t.Context(), []nccl.Source{
 				nccl.BytesSource("rank0.log", logOf(0, ranks[0])), nccl.BytesSource("rank1.log", logOf(1, ranks[1])),
 			}, c.opts)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 			if c.finding != "" {
-				assert.Contains(t, codesOf(report), c.finding)
+				assert.Contains(t, codesOf(result), c.finding)
 			}
 		})
 	}
@@ -226,18 +226,18 @@ func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 	cases := []struct {
 		name string
 		log  []byte
-		want nccl.Verdict
+		want report.Verdict
 	}{
-		{"both connected", whole, nccl.EFA},
-		{"one Connected line for two", logOf(0, append(without("Connected")(provenRank(0)), provenRank(1)...)), nccl.Inconclusive},
-		{"the last is not connected", whole[:strings.LastIndex(string(whole), "host-0")], nccl.Inconclusive},
+		{"both connected", whole, report.EFA},
+		{"one Connected line for two", logOf(0, append(without("Connected")(provenRank(0)), provenRank(1)...)), report.Inconclusive},
+		{"the last is not connected", whole[:strings.LastIndex(string(whole), "host-0")], report.Inconclusive},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			report, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource("job.log", c.log)}, nccl.Options{})
+			result, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource("job.log", c.log)}, nccl.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 		})
 	}
 }

@@ -3,10 +3,10 @@ package nccl_test
 import (
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // TestEdges holds that both ends of a connection make one edge, and that an end
@@ -14,12 +14,12 @@ import (
 func TestEdges(t *testing.T) {
 	t.Parallel()
 	second := without("[send]")(provenRank(1))
-	report, err := nccl.Judge(t.Context(), []nccl.Source{
+	result, err := nccl.Judge(t.Context(), []nccl.Source{
 		nccl.BytesSource("rank0.log", logOf(0, provenRank(0))), nccl.BytesSource("rank1.log", logOf(1, second)),
 	}, nccl.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, []nccl.Edge{
+	assert.Equal(t, []report.Edge{
 		{From: 0, To: 1, Transport: "NET/Libfabric", Channels: 1},
 		{From: 1, To: 0, Transport: "NET/Libfabric", Channels: 1},
-	}, report.Edges)
+	}, result.Edges)
 }

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 )
 
 // Longer runs: go test ./nccl -run Property -rapid.checks=20000, and
@@ -26,18 +26,18 @@ var (
 
 // judgeSynthetic judges the files of a synthetic run with what its truth says
 // the judge is told.
-func judgeSynthetic(files []synth.File, truth synth.Truth) (nccl.Report, error) {
+func judgeSynthetic(files []synth.File, truth synth.Truth) (report.Report, error) {
 	sources := make([]nccl.Source, len(files))
 	for i, f := range files {
 		sources[i] = nccl.BytesSource(f.Name, f.Data)
 	}
-	report, err := nccl.Judge(context.Background(), sources, nccl.Options{
+	result, err := nccl.Judge(context.Background(), sources, nccl.Options{
 		WorldSize: truth.ExpectWorldSize, Nodes: truth.ExpectNodes, Completed: truth.Completed,
 	})
 	if err != nil {
-		return report, fmt.Errorf("judging a synthetic run: %w", err)
+		return result, fmt.Errorf("judging a synthetic run: %w", err)
 	}
-	return report, nil
+	return result, nil
 }
 
 // TestPropertyVerdictIsTruth draws recipes, and shrinks the one that the judge
@@ -48,12 +48,12 @@ func TestPropertyVerdictIsTruth(t *testing.T) {
 		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "choice") }
 		run := synth.Draw(uint64(pick(1<<16)), true, pick)
 		files, truth := run.Generate()
-		report, err := judgeSynthetic(files, truth)
+		result, err := judgeSynthetic(files, truth)
 		if err != nil {
 			t.Fatalf("%v\nrun: %+v", err, run.Normal())
 		}
-		if !truth.Allows(report.Verdict) {
-			t.Fatalf("verdict %q, want one of %q\nrun: %+v\nfindings: %+v", report.Verdict, truth.Accept, run.Normal(), report.Findings)
+		if !truth.Allows(result.Verdict) {
+			t.Fatalf("verdict %q, want one of %q\nrun: %+v\nfindings: %+v", result.Verdict, truth.Accept, run.Normal(), result.Findings)
 		}
 	})
 }
@@ -67,20 +67,20 @@ func TestSeedSweep(t *testing.T) {
 	for seed := *sweepFrom; seed < *sweepFrom+*sweepRuns; seed++ {
 		run := synth.Random(seed, seed%50 != 0)
 		files, truth := run.Generate()
-		report, err := judgeSynthetic(files, truth)
+		result, err := judgeSynthetic(files, truth)
 		require.NoError(t, err, "seed %d", seed)
-		if truth.Allows(report.Verdict) {
-			if !reports(report, truth.Codes) && silent < 10 {
+		if truth.Allows(result.Verdict) {
+			if !reports(result, truth.Codes) && silent < 10 {
 				silent++
-				t.Errorf("seed %d: no finding of %q\nrun: %+v\nfindings: %q", seed, truth.Codes, run.Normal(), codesOf(report))
+				t.Errorf("seed %d: no finding of %q\nrun: %+v\nfindings: %q", seed, truth.Codes, run.Normal(), codesOf(result))
 				keep(t, seed, files)
 			}
 			continue
 		}
-		if wrong++; report.Verdict == nccl.EFA {
+		if wrong++; result.Verdict == report.EFA {
 			t.Errorf("seed %d: FALSE PASS, want one of %q\nrun: %+v\nnext: %+v", seed, truth.Accept, run.Normal(), run.Normal().Next)
 		} else if wrong <= 10 {
-			t.Errorf("seed %d: verdict %q, want one of %q\nrun: %+v\nfirst findings: %+v", seed, report.Verdict, truth.Accept, run.Normal(), report.Findings[:min(2, len(report.Findings))])
+			t.Errorf("seed %d: verdict %q, want one of %q\nrun: %+v\nfirst findings: %+v", seed, result.Verdict, truth.Accept, run.Normal(), result.Findings[:min(2, len(result.Findings))])
 		}
 		keep(t, seed, files)
 	}
@@ -90,7 +90,7 @@ func TestSeedSweep(t *testing.T) {
 }
 
 // reports says whether the report has one of the codes, or none is wanted.
-func reports(r nccl.Report, wanted []string) bool {
+func reports(r report.Report, wanted []string) bool {
 	for _, code := range codesOf(r) {
 		if slices.Contains(wanted, code) {
 			return true
@@ -99,7 +99,7 @@ func reports(r nccl.Report, wanted []string) bool {
 	return len(wanted) == 0
 }
 
-func codesOf(r nccl.Report) []string {
+func codesOf(r report.Report) []string {
 	codes := make([]string, len(r.Findings))
 	for i, f := range r.Findings {
 		codes[i] = f.Code
@@ -127,11 +127,11 @@ func TestLargestJobs(t *testing.T) {
 		fabric synth.Fabric
 		damage synth.Damage
 		layout synth.Layout
-		want   nccl.Verdict
+		want   report.Verdict
 	}{
-		{"merged on EFA", synth.OnEFA, synth.Whole, synth.Merged, nccl.EFA},
-		{"one rank of 4096 on sockets", synth.SocketOneRankConnected, synth.Whole, synth.PerProcess, nccl.Mixed},
-		{"one rank of 4096 missing", synth.OnEFA, synth.RankMissing, synth.PerProcess, nccl.Inconclusive},
+		{"merged on EFA", synth.OnEFA, synth.Whole, synth.Merged, report.EFA},
+		{"one rank of 4096 on sockets", synth.SocketOneRankConnected, synth.Whole, synth.PerProcess, report.Mixed},
+		{"one rank of 4096 missing", synth.OnEFA, synth.RankMissing, synth.PerProcess, report.Inconclusive},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,9 +143,9 @@ func TestLargestJobs(t *testing.T) {
 			}
 			files, truth := run.Generate()
 			require.Equal(t, c.want, truth.Verdict)
-			report, err := judgeSynthetic(files, truth)
+			result, err := judgeSynthetic(files, truth)
 			require.NoError(t, err)
-			require.Equal(t, c.want, report.Verdict)
+			require.Equal(t, c.want, result.Verdict)
 		})
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // oldRing is what a rank of NCCL 2.10 prints of a communicator: no START, its
@@ -45,23 +45,23 @@ func TestConditionsOfOldReleases(t *testing.T) {
 		head, first, second func([]string) []string
 		version             string
 		opts                nccl.Options
-		want                nccl.Verdict
+		want                report.Verdict
 		finding             string
 	}{
-		{name: "both on EFA", want: nccl.EFA},
-		{name: "both on EFA in 2.8.3", version: "2.8.3", want: nccl.EFA},
-		{name: "a release that names the network each time", version: "2.13.4", want: nccl.Inconclusive, finding: "network-unknown"},
-		{name: "a release that nobody tells", version: "x", want: nccl.Inconclusive, finding: "network-unknown"},
-		{name: "two networks of one process", head: appended("Using network Socket"), want: nccl.Inconclusive},
-		{name: "one end on sockets", head: replace("AWS Libfabric", "Socket"), first: onSockets, second: onSockets, want: nccl.Mixed},
-		{name: "one end on sockets, without channels", head: replace("AWS Libfabric", "Socket"), first: without("Channel"), second: without("Channel"), want: nccl.Inconclusive, finding: "other-network"},
-		{name: "the second on sockets at one end", second: onSockets, want: nccl.Mixed},
-		{name: "no rank 1 in the first", first: none, want: nccl.Inconclusive, finding: "rank-missing"},
-		{name: "no rank 1 in the second", second: none, want: nccl.Inconclusive, finding: "rank-missing"},
-		{name: "the second is not connected", second: without("Connected"), want: nccl.Inconclusive, finding: "never-connected"},
-		{name: "the second hangs", second: both(without("Connected"), without("COMPLETE")), want: nccl.Inconclusive, finding: "rank-missing"},
-		{name: "point to point at the end", second: appended(pair...), want: nccl.Inconclusive, finding: "point-to-point-unproven"},
-		{name: "point to point at the end of a completed job", second: appended(pair...), opts: nccl.Options{Completed: true}, want: nccl.EFA},
+		{name: "both on EFA", want: report.EFA},
+		{name: "both on EFA in 2.8.3", version: "2.8.3", want: report.EFA},
+		{name: "a release that names the network each time", version: "2.13.4", want: report.Inconclusive, finding: "network-unknown"},
+		{name: "a release that nobody tells", version: "x", want: report.Inconclusive, finding: "network-unknown"},
+		{name: "two networks of one process", head: appended("Using network Socket"), want: report.Inconclusive},
+		{name: "one end on sockets", head: replace("AWS Libfabric", "Socket"), first: onSockets, second: onSockets, want: report.Mixed},
+		{name: "one end on sockets, without channels", head: replace("AWS Libfabric", "Socket"), first: without("Channel"), second: without("Channel"), want: report.Inconclusive, finding: "other-network"},
+		{name: "the second on sockets at one end", second: onSockets, want: report.Mixed},
+		{name: "no rank 1 in the first", first: none, want: report.Inconclusive, finding: "rank-missing"},
+		{name: "no rank 1 in the second", second: none, want: report.Inconclusive, finding: "rank-missing"},
+		{name: "the second is not connected", second: without("Connected"), want: report.Inconclusive, finding: "never-connected"},
+		{name: "the second hangs", second: both(without("Connected"), without("COMPLETE")), want: report.Inconclusive, finding: "rank-missing"},
+		{name: "point to point at the end", second: appended(pair...), want: report.Inconclusive, finding: "point-to-point-unproven"},
+		{name: "point to point at the end of a completed job", second: appended(pair...), opts: nccl.Options{Completed: true}, want: report.EFA},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -84,11 +84,11 @@ func TestConditionsOfOldReleases(t *testing.T) {
 				}
 				sources = append(sources, nccl.BytesSource(fmt.Sprintf("rank%d.log", rank), logOf(rank, out)))
 			}
-			report, err := nccl.Judge(t.Context(), sources, c.opts)
+			result, err := nccl.Judge(t.Context(), sources, c.opts)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 			if c.finding != "" {
-				assert.Contains(t, codesOf(report), c.finding)
+				assert.Contains(t, codesOf(result), c.finding)
 			}
 		})
 	}
@@ -113,22 +113,22 @@ func TestConditionsOfOldProcessesWithTwoRanks(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		head, edit func([]string) []string
-		want       nccl.Verdict
+		want       report.Verdict
 	}{
-		"all on EFA":                         {both(), both(), nccl.EFA},
-		"a network of sockets":               {replace("AWS Libfabric", "Socket"), both(), nccl.Inconclusive},
-		"no network at all":                  {without("Using network"), both(), nccl.Inconclusive},
-		"one rank on sockets":                {both(), replace("NET/AWS Libfabric", "NET/Socket"), nccl.Mixed},
-		"one rank without a Connected line":  {both(), without("Connected"), nccl.Inconclusive},
-		"one rank without any line about it": {both(), func([]string) []string { return nil }, nccl.Inconclusive},
+		"all on EFA":                         {both(), both(), report.EFA},
+		"a network of sockets":               {replace("AWS Libfabric", "Socket"), both(), report.Inconclusive},
+		"no network at all":                  {without("Using network"), both(), report.Inconclusive},
+		"one rank on sockets":                {both(), replace("NET/AWS Libfabric", "NET/Socket"), report.Mixed},
+		"one rank without a Connected line":  {both(), without("Connected"), report.Inconclusive},
+		"one rank without any line about it": {both(), func([]string) []string { return nil }, report.Inconclusive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report, err := nccl.Judge(t.Context(), []nccl.Source{
+			result, err := nccl.Judge(t.Context(), []nccl.Source{
 				node(0, oldHead(), both()), node(1, c.head(oldHead()), c.edit),
 			}, nccl.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 		})
 	}
 }

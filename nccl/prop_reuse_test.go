@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // secondLife is a release's way to print two communicators of which the second
@@ -62,14 +62,14 @@ func TestConditionsOfReusedAddresses(t *testing.T) {
 		name string
 		// edits of what rank 1 prints of each communicator
 		first, second func([]string) []string
-		want          nccl.Verdict
+		want          report.Verdict
 	}{
-		{name: "both on EFA", want: nccl.EFA},
-		{name: "the first on sockets at one end", first: replace("NET/Libfabric", "NET/Socket"), want: nccl.Mixed},
-		{name: "the second on sockets at one end", second: replace("NET/Libfabric", "NET/Socket"), want: nccl.Mixed},
-		{name: "the first without one rank", first: func([]string) []string { return nil }, want: nccl.Inconclusive},
-		{name: "the second without one rank", second: func([]string) []string { return nil }, want: nccl.Inconclusive},
-		{name: "the second hangs", second: without("Connected"), want: nccl.Inconclusive},
+		{name: "both on EFA", want: report.EFA},
+		{name: "the first on sockets at one end", first: replace("NET/Libfabric", "NET/Socket"), want: report.Mixed},
+		{name: "the second on sockets at one end", second: replace("NET/Libfabric", "NET/Socket"), want: report.Mixed},
+		{name: "the first without one rank", first: func([]string) []string { return nil }, want: report.Inconclusive},
+		{name: "the second without one rank", second: func([]string) []string { return nil }, want: report.Inconclusive},
+		{name: "the second hangs", second: without("Connected"), want: report.Inconclusive},
 	}
 	for _, life := range secondLives() {
 		for _, c := range cases {
@@ -91,9 +91,9 @@ func TestConditionsOfReusedAddresses(t *testing.T) {
 					}
 					sources = append(sources, nccl.BytesSource(fmt.Sprintf("rank%d.log", rank), logOf(rank, out)))
 				}
-				report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+				result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 				require.NoError(t, err)
-				assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+				assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 			})
 		}
 	}
@@ -106,23 +106,23 @@ func TestConditionsOfASplitWithoutItsStart(t *testing.T) {
 	split := secondLives()[0].print
 	for name, c := range map[string]struct {
 		edit func([]string) []string
-		want nccl.Verdict
+		want report.Verdict
 	}{
-		"one START is lost":               {without("Init START"), nccl.EFA},
-		"a START and the end are lost":    {without("ncclCommSplit"), nccl.Inconclusive},
-		"one rank is lost":                {func([]string) []string { return nil }, nccl.Inconclusive},
-		"one START is lost, and sockets":  {both(without("Init START"), replace("NET/Libfabric", "NET/Socket")), nccl.Mixed},
-		"one is connected to no other":    {both(without("Init START"), without("Connected")), nccl.Inconclusive},
-		"one says that it is its own kin": {both(without("Init START"), replace("parent 0x51", "parent 0x601")), nccl.Inconclusive},
+		"one START is lost":               {without("Init START"), report.EFA},
+		"a START and the end are lost":    {without("ncclCommSplit"), report.Inconclusive},
+		"one rank is lost":                {func([]string) []string { return nil }, report.Inconclusive},
+		"one START is lost, and sockets":  {both(without("Init START"), replace("NET/Libfabric", "NET/Socket")), report.Mixed},
+		"one is connected to no other":    {both(without("Init START"), without("Connected")), report.Inconclusive},
+		"one says that it is its own kin": {both(without("Init START"), replace("parent 0x51", "parent 0x601")), report.Inconclusive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report, err := nccl.Judge(t.Context(), []nccl.Source{
+			result, err := nccl.Judge(t.Context(), []nccl.Source{
 				nccl.BytesSource("rank0.log", logOf(0, append(provenRank(0), split(1, 0, 0x600)...))),
 				nccl.BytesSource("rank1.log", logOf(1, append(provenRank(1), c.edit(split(1, 1, 0x601))...))),
 			}, nccl.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 		})
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // splitForm is how a release prints the communicator lines of a split.
@@ -83,35 +83,35 @@ func useRing(rank, size int, network string) []string {
 func TestConditionsOfSplits(t *testing.T) {
 	t.Parallel()
 	for _, f := range splitForms() {
-		judge := func(t *testing.T, ranks int, network func(n int) string) nccl.Report {
+		judge := func(t *testing.T, ranks int, network func(n int) string) report.Report {
 			t.Helper()
 			var sources []nccl.Source
 			for rank := range ranks {
 				sources = append(sources, nccl.BytesSource(fmt.Sprintf("rank%d.log", rank), logOf(rank, splitRank(f, rank, network))))
 			}
-			report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 			require.NoError(t, err)
-			return report
+			return result
 		}
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			report := judge(t, 3, func(int) string { return "Libfabric" })
-			assert.Equal(t, nccl.EFA, report.Verdict, "findings: %q", codesOf(report))
-			assert.Len(t, report.Communicators, 5)
+			result := judge(t, 3, func(int) string { return "Libfabric" })
+			assert.Equal(t, report.EFA, result.Verdict, "findings: %q", codesOf(result))
+			assert.Len(t, result.Communicators, 5)
 			if !strings.HasPrefix(f.name, "2.20") { // which does not say that it is a split
-				assert.NotContains(t, codesOf(report), "stale-run")
+				assert.NotContains(t, codesOf(result), "stale-run")
 			}
 		})
 		t.Run(f.name+", one on sockets", func(t *testing.T) {
 			t.Parallel()
-			report := judge(t, 3, func(n int) string { return []string{"Libfabric", "Libfabric", "Socket", "Libfabric"}[n] })
-			assert.Equal(t, nccl.Mixed, report.Verdict, "findings: %q", codesOf(report))
+			result := judge(t, 3, func(n int) string { return []string{"Libfabric", "Libfabric", "Socket", "Libfabric"}[n] })
+			assert.Equal(t, report.Mixed, result.Verdict, "findings: %q", codesOf(result))
 		})
 		t.Run(f.name+", a rank missing", func(t *testing.T) {
 			t.Parallel()
-			report := judge(t, 2, func(int) string { return "Libfabric" })
-			assert.Equal(t, nccl.Inconclusive, report.Verdict, "findings: %q", codesOf(report))
-			assert.Contains(t, codesOf(report), "rank-missing")
+			result := judge(t, 2, func(int) string { return "Libfabric" })
+			assert.Equal(t, report.Inconclusive, result.Verdict, "findings: %q", codesOf(result))
+			assert.Contains(t, codesOf(result), "rank-missing")
 		})
 	}
 }
@@ -136,12 +136,12 @@ func TestConditionsOfAnotherThread(t *testing.T) {
 		}
 		return []byte(whole + thread(second, 700) + thread(child, 800))
 	}
-	report, err := nccl.Judge(t.Context(), []nccl.Source{
+	result, err := nccl.Judge(t.Context(), []nccl.Source{
 		nccl.BytesSource("rank0.log", log(0)), nccl.BytesSource("rank1.log", log(1)),
 	}, nccl.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, nccl.Inconclusive, report.Verdict, "findings: %q", codesOf(report))
-	assert.Contains(t, codesOf(report), "never-connected")
+	assert.Equal(t, report.Inconclusive, result.Verdict, "findings: %q", codesOf(result))
+	assert.Contains(t, codesOf(result), "never-connected")
 }
 
 // TestConditionsOfAnNVLinkDomain holds that hosts which NVLink joins are not overlooked where
@@ -157,12 +157,12 @@ func TestConditionsOfAnNVLinkDomain(t *testing.T) {
 			"Connected all rings, use ring PXN 0 GDR 0",
 		}...))
 	}
-	for via, want := range map[string]nccl.Verdict{"P2P/MNNVL": nccl.Mixed, "P2P/CUMEM": nccl.EFA} {
-		report, err := nccl.Judge(t.Context(), []nccl.Source{
+	for via, want := range map[string]report.Verdict{"P2P/MNNVL": report.Mixed, "P2P/CUMEM": report.EFA} {
+		result, err := nccl.Judge(t.Context(), []nccl.Source{
 			nccl.BytesSource("rank0.log", log(0, via)), nccl.BytesSource("rank1.log", log(1, via)),
 		}, nccl.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, want, report.Verdict, "%s: findings: %q", via, codesOf(report))
+		assert.Equal(t, want, result.Verdict, "%s: findings: %q", via, codesOf(result))
 	}
 }
 
@@ -188,11 +188,11 @@ func TestConditionsOfASilentRelease(t *testing.T) {
 		}
 		return logOf(rank, first)
 	}
-	for hangs, want := range map[bool]nccl.Verdict{false: nccl.EFA, true: nccl.Inconclusive} {
-		report, err := nccl.Judge(t.Context(), []nccl.Source{
+	for hangs, want := range map[bool]report.Verdict{false: report.EFA, true: report.Inconclusive} {
+		result, err := nccl.Judge(t.Context(), []nccl.Source{
 			nccl.BytesSource("rank0.log", log(0, hangs)), nccl.BytesSource("rank1.log", log(1, hangs)),
 		}, nccl.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, want, report.Verdict, "hangs %v: findings: %q", hangs, codesOf(report))
+		assert.Equal(t, want, result.Verdict, "hangs %v: findings: %q", hangs, codesOf(result))
 	}
 }

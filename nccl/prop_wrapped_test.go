@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // wrapping is a way in which collectors and terminals store a line, with text
@@ -50,19 +50,19 @@ func TestConditionsOfWrappedLines(t *testing.T) {
 	cases := []struct {
 		name string
 		edit func([]string) []string
-		want nccl.Verdict
+		want report.Verdict
 	}{
-		{"on EFA", func(m []string) []string { return m }, nccl.EFA},
-		{"a stacked provider", replace("Provider is efa", "Provider is efa;ofi_rxr"), nccl.EFA},
-		{"another provider", replace("Provider is efa", "Provider is tcp"), nccl.Mixed},
-		{"a provider that only begins like efa", replace("Provider is efa", "Provider is efa_x"), nccl.Mixed},
-		{"one with a dash", replace("Provider is efa", "Provider is efa-direct"), nccl.Mixed},
-		{"one with a plus", replace("Provider is efa", "Provider is efa+tcp"), nccl.Mixed},
-		{"one with a hash", replace("Provider is efa", "Provider is efa#2"), nccl.Mixed},
-		{"a network that only begins like the plugin", replace("network Libfabric", "network Libfabric_v2"), nccl.Inconclusive},
-		{"a network that only ends like the plugin", replace("network Libfabric", "network X Libfabric"), nccl.Inconclusive},
-		{"a channel on sockets", replace("[send] via NET/Libfabric", "[send] via NET/Socket"), nccl.Mixed},
-		{"no Connected line", without("Connected all"), nccl.Inconclusive},
+		{"on EFA", func(m []string) []string { return m }, report.EFA},
+		{"a stacked provider", replace("Provider is efa", "Provider is efa;ofi_rxr"), report.EFA},
+		{"another provider", replace("Provider is efa", "Provider is tcp"), report.Mixed},
+		{"a provider that only begins like efa", replace("Provider is efa", "Provider is efa_x"), report.Mixed},
+		{"one with a dash", replace("Provider is efa", "Provider is efa-direct"), report.Mixed},
+		{"one with a plus", replace("Provider is efa", "Provider is efa+tcp"), report.Mixed},
+		{"one with a hash", replace("Provider is efa", "Provider is efa#2"), report.Mixed},
+		{"a network that only begins like the plugin", replace("network Libfabric", "network Libfabric_v2"), report.Inconclusive},
+		{"a network that only ends like the plugin", replace("network Libfabric", "network X Libfabric"), report.Inconclusive},
+		{"a channel on sockets", replace("[send] via NET/Libfabric", "[send] via NET/Socket"), report.Mixed},
+		{"no Connected line", without("Connected all"), report.Inconclusive},
 	}
 	for _, w := range wrappings() {
 		for _, c := range cases {
@@ -76,9 +76,9 @@ func TestConditionsOfWrappedLines(t *testing.T) {
 						}
 					}
 				}
-				report, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource("job.log", []byte(b.String()))}, nccl.Options{})
+				result, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource("job.log", []byte(b.String()))}, nccl.Options{})
 				require.NoError(t, err)
-				assert.Equal(t, c.want, report.Verdict, "findings: %q", codesOf(report))
+				assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 			})
 		}
 	}
@@ -105,10 +105,10 @@ func TestConditionsOfHostNames(t *testing.T) {
 				}
 				sources = append(sources, nccl.BytesSource(fmt.Sprintf("rank%d.log", rank), []byte(strings.Join(lines, ""))))
 			}
-			report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, nccl.EFA, report.Verdict, "findings: %q", codesOf(report))
-			for _, r := range report.Ranks {
+			assert.Equal(t, report.EFA, result.Verdict, "findings: %q", codesOf(result))
+			for _, r := range result.Ranks {
 				assert.NotContains(t, r.Host, ",")
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"os"
 	"runtime"
 	"sync"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 const (
@@ -26,9 +28,9 @@ const (
 // Judge reads every source once and says whether all inter-node traffic in
 // them rode EFA. An error means that evidence could not be read; it is never a
 // verdict. The report is complete even when the verdict is Inconclusive.
-func Judge(ctx context.Context, sources []Source, opts Options) (Report, error) {
+func Judge(ctx context.Context, sources []Source, opts Options) (report.Report, error) {
 	if len(sources) == 0 {
-		return Report{}, errors.New("judging no logs: give at least one file, folder or -")
+		return report.Report{}, errors.New("judging no logs: give at least one file, folder or -")
 	}
 	workers := opts.Workers
 	if workers <= 0 {
@@ -37,7 +39,7 @@ func Judge(ctx context.Context, sources []Source, opts Options) (Report, error) 
 	rd := &reader{grammar: newGrammar(), workers: workers}
 	files, err := rd.all(ctx, sources)
 	if err != nil {
-		return Report{}, err
+		return report.Report{}, err
 	}
 	return conclude(files, opts), nil
 }

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // TestRecordedRayTrain states the true verdict of what the training code left
@@ -16,26 +16,26 @@ func TestRecordedRayTrain(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
-		want  nccl.Verdict
+		want  report.Verdict
 		ranks int
 		codes []nccl.Code
 	}{
-		{"socket", nccl.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
-		{"pinned", nccl.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
-		{"pinned-restarted", nccl.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
-		{"stopped", nccl.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
+		{"socket", report.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
+		{"pinned", report.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
+		{"pinned-restarted", report.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
+		{"stopped", report.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			sources, err := nccl.Collect([]string{filepath.Join("testdata/nccl-logs-ray-train", tt.name)}, nil)
 			require.NoError(t, err)
-			report, err := nccl.Judge(t.Context(), sources, nccl.Options{WorldSize: 2, Nodes: 2})
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{WorldSize: 2, Nodes: 2})
 			require.NoError(t, err)
-			assert.Equal(t, tt.want, report.Verdict)
-			assert.Len(t, report.Ranks, tt.ranks)
-			codes := make([]string, 0, len(report.Findings))
-			for _, f := range report.Findings {
+			assert.Equal(t, tt.want, result.Verdict)
+			assert.Len(t, result.Ranks, tt.ranks)
+			codes := make([]string, 0, len(result.Findings))
+			for _, f := range result.Findings {
 				codes = append(codes, f.Code)
 			}
 			for _, code := range tt.codes {

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // TestRecordedLogs states the true verdict of every log that was recorded on
@@ -18,24 +18,24 @@ func TestRecordedLogs(t *testing.T) {
 	tests := []struct {
 		name  string
 		paths []string
-		want  nccl.Verdict
+		want  report.Verdict
 		codes []nccl.Code
 		not   []nccl.Code
 	}{
-		{"p2p-one-node", nil, nccl.Inconclusive, []nccl.Code{nccl.NoInterNode}, []nccl.Code{nccl.OtherNetwork}},
-		{"socket-two-hosts-nonet", nil, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.HostsShareName}, nil},
-		{"plugin-missing", nil, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.BootstrapOnLoopback}, nil},
-		{"plugin-missing-pinned", nil, nccl.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}, nil},
-		{"ofi-efa-missing-device", nil, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.NoEligibleProvider, nccl.EFADeviceMissing, nccl.PluginInitFailed}, []nccl.Code{nccl.PinnedNetworkAbsent}},
-		{"ofi-efa-missing-pinned", nil, nccl.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.NoEligibleProvider, nccl.EFADeviceMissing}, nil},
-		{"ofi-over-tcp", nil, nccl.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, []nccl.Code{nccl.NoEligibleProvider, nccl.PluginInitFailed, nccl.OtherNetwork}},
-		{"timestamps", nil, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
-		{"debug-warn", nil, nccl.Inconclusive, []nccl.Code{nccl.DebugTooLow}, nil},
-		{"ray-socket", []string{"logs"}, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork}, []nccl.Code{nccl.RayDeduplicated, nccl.SeveralRuns}},
-		{"ray-socket", []string{"logs/worker-5f02120798ed7c3d163394f99ccd37d49657ac9f7264f5cb20f5a4d4-02000000-2368.out", "logs/worker-94f7fb0c86a9ebc05d2b031d981e246b61ceeb72462827861f1a11c2-02000000-2369.out"}, nccl.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
-		{"ray-socket", []string{"logs/job-driver-raysubmit_16CpfC7Vde9nPRgs.log"}, nccl.Inconclusive, []nccl.Code{nccl.RayDeduplicated}, nil},
-		{"pinned-over-tcp", nil, nccl.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, nil},
-		{"plugin-against-socket", nil, nccl.NotEFA, []nccl.Code{nccl.TwoNetworks, nccl.MagicFlood, nccl.NeverConnected, nccl.ProviderNotEFA, nccl.OtherNetwork}, nil},
+		{"p2p-one-node", nil, report.Inconclusive, []nccl.Code{nccl.NoInterNode}, []nccl.Code{nccl.OtherNetwork}},
+		{"socket-two-hosts-nonet", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.HostsShareName}, nil},
+		{"plugin-missing", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.BootstrapOnLoopback}, nil},
+		{"plugin-missing-pinned", nil, report.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}, nil},
+		{"ofi-efa-missing-device", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.NoEligibleProvider, nccl.EFADeviceMissing, nccl.PluginInitFailed}, []nccl.Code{nccl.PinnedNetworkAbsent}},
+		{"ofi-efa-missing-pinned", nil, report.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.NoEligibleProvider, nccl.EFADeviceMissing}, nil},
+		{"ofi-over-tcp", nil, report.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, []nccl.Code{nccl.NoEligibleProvider, nccl.PluginInitFailed, nccl.OtherNetwork}},
+		{"timestamps", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
+		{"debug-warn", nil, report.Inconclusive, []nccl.Code{nccl.DebugTooLow}, nil},
+		{"ray-socket", []string{"logs"}, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, []nccl.Code{nccl.RayDeduplicated, nccl.SeveralRuns}},
+		{"ray-socket", []string{"logs/worker-5f02120798ed7c3d163394f99ccd37d49657ac9f7264f5cb20f5a4d4-02000000-2368.out", "logs/worker-94f7fb0c86a9ebc05d2b031d981e246b61ceeb72462827861f1a11c2-02000000-2369.out"}, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
+		{"ray-socket", []string{"logs/job-driver-raysubmit_16CpfC7Vde9nPRgs.log"}, report.Inconclusive, []nccl.Code{nccl.RayDeduplicated}, nil},
+		{"pinned-over-tcp", nil, report.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, nil},
+		{"plugin-against-socket", nil, report.NotEFA, []nccl.Code{nccl.TwoNetworks, nccl.MagicFlood, nccl.NeverConnected, nccl.ProviderNotEFA, nccl.OtherNetwork}, nil},
 	}
 	for _, tt := range tests {
 		paths := []string{filepath.Join("testdata/nccl-logs", tt.name)}
@@ -49,11 +49,11 @@ func TestRecordedLogs(t *testing.T) {
 			t.Parallel()
 			sources, err := nccl.Collect(paths, nil)
 			require.NoError(t, err)
-			report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 			require.NoError(t, err)
-			assert.Equal(t, tt.want, report.Verdict)
+			assert.Equal(t, tt.want, result.Verdict)
 			var codes []string
-			for _, f := range report.Findings {
+			for _, f := range result.Findings {
 				codes = append(codes, f.Code)
 				assert.NotEmpty(t, f.Cause, f.Code)
 				assert.NotEmpty(t, f.Next, f.Code)

@@ -9,24 +9,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/spf13/cobra"
 )
 
 // verdictFormat is an output form of `raytrain verdict`.
 type verdictFormat struct {
 	name  string
-	write func(io.Writer, nccl.Report) error
+	write func(io.Writer, report.Report) error
 }
 
 // verdictFormats lists the forms; the help text is made of the same list.
 func verdictFormats() []verdictFormat {
 	return []verdictFormat{
-		{"text", nccl.WriteText},
-		{"json", nccl.WriteJSON},
+		{"text", render.Text},
+		{"json", render.JSON},
 		{"html", render.HTML},
 		{"junit", render.JUnit},
 	}
@@ -97,14 +97,14 @@ func runVerdict(cmd *cobra.Command, paths []string, opts nccl.Options, format st
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	report, err := judge(cmd.Context(), paths, cmd.InOrStdin(), opts)
+	result, err := judge(cmd.Context(), paths, cmd.InOrStdin(), opts)
 	if err != nil {
 		return err
 	}
-	if err := formats[i].write(cmd.OutOrStdout(), report); err != nil {
+	if err := formats[i].write(cmd.OutOrStdout(), result); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	if code := report.Verdict.ExitCode(); code != 0 {
+	if code := result.Verdict.ExitCode(); code != 0 {
 		return &exit.Error{Code: code}
 	}
 	return nil
@@ -130,9 +130,9 @@ func optionProblems(opts nccl.Options) []error {
 
 // judge collects and judges, and stops waiting when ctx ends: a read of standard
 // input or of a pipe that nobody writes to knows no context.
-func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Options) (nccl.Report, error) {
+func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Options) (report.Report, error) {
 	type outcome struct {
-		report nccl.Report
+		report report.Report
 		err    error
 	}
 	done := make(chan outcome, 1)
@@ -144,14 +144,14 @@ func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Optio
 		}
 		restore := boundMemory()
 		defer restore()
-		report, err := nccl.Judge(ctx, sources, opts)
-		done <- outcome{report, err}
+		result, err := nccl.Judge(ctx, sources, opts)
+		done <- outcome{result, err}
 	}()
 	select {
 	case o := <-done:
 		return o.report, o.err
 	case <-ctx.Done():
-		return nccl.Report{}, fmt.Errorf("reading logs: %w", ctx.Err())
+		return report.Report{}, fmt.Errorf("reading logs: %w", ctx.Err())
 	}
 }
 

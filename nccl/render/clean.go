@@ -4,13 +4,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // clean copies a report with every text made printable: logs can hold control
 // characters and bytes that are no UTF-8, which XML cannot hold and terminals
 // obey.
-func clean(r nccl.Report) nccl.Report {
+func clean(r report.Report) report.Report {
 	r.Communicators = slices.Clone(r.Communicators)
 	for i := range r.Communicators {
 		c := &r.Communicators[i]

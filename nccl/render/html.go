@@ -1,13 +1,13 @@
 package render
 
 import (
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 //go:embed page.html.tmpl
@@ -26,16 +26,16 @@ const (
 // page is what the template shows.
 type page struct {
 	Style    template.CSS
-	Verdict  nccl.Verdict
+	Verdict  report.Verdict
 	Mark     string
 	Sentence string
 	Facts    []fact
 	Legend   []legend
-	Findings []nccl.Finding // errors and warnings
+	Findings []report.Finding // errors and warnings
 	Pictures []picture
 	Remarks  []string
-	Notes    []nccl.Finding
-	Comms    []nccl.Communicator
+	Notes    []report.Finding
+	Comms    []report.Communicator
 	Ranks    []row
 	Cut      []string
 	Open     bool
@@ -44,14 +44,14 @@ type page struct {
 type fact struct{ Name, Value string }
 
 type row struct {
-	nccl.Rank
+	report.Rank
 	Class class
 	Kinds string
 }
 
 // HTML writes the report as one self-contained page: nothing is loaded from
 // elsewhere, and no script runs.
-func HTML(w io.Writer, r nccl.Report) error {
+func HTML(w io.Writer, r report.Report) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"px":    num,
 		"kinds": func(m map[string]int) string { return trimComma(kindsText(m)) },
@@ -66,7 +66,7 @@ func HTML(w io.Writer, r nccl.Report) error {
 	return nil
 }
 
-func newPage(r nccl.Report) page {
+func newPage(r report.Report) page {
 	list, guessed := nodes(r)
 	p := page{
 		//nolint:gosec // the style sheet is a file of this package
@@ -84,12 +84,12 @@ func newPage(r nccl.Report) page {
 	if guessed {
 		p.Remarks = append(p.Remarks, "Hosts share names, so the ranks were dealt out to the nodes in equal shares, in their order.")
 	}
-	if len(r.Edges) >= nccl.MaxEdges {
+	if len(r.Edges) >= report.MaxEdges {
 		p.Remarks = append(p.Remarks, "There are more connections than are drawn; the verdict rests on all of them.")
 	}
-	slices.SortStableFunc(p.Findings, func(a, b nccl.Finding) int { return severity(a) - severity(b) })
+	slices.SortStableFunc(p.Findings, func(a, b report.Finding) int { return severity(a) - severity(b) })
 	p.Findings = cut(&p, p.Findings, maxFindings, "findings")
-	if i := slices.IndexFunc(p.Findings, func(f nccl.Finding) bool { return severity(f) == 2 }); i >= 0 {
+	if i := slices.IndexFunc(p.Findings, func(f report.Finding) bool { return severity(f) == 2 }); i >= 0 {
 		p.Findings, p.Notes = p.Findings[:i], p.Findings[i:]
 	}
 	p.Comms = cut(&p, p.Comms, maxCommunicators, "communicators")
@@ -104,7 +104,7 @@ func newPage(r nccl.Report) page {
 }
 
 // matrices draws the matrix of ranks where it can be read, and that of nodes.
-func matrices(r nccl.Report, list []node) []picture {
+func matrices(r report.Report, list []node) []picture {
 	if len(r.Edges) == 0 || len(list) == 0 {
 		return nil
 	}
@@ -148,13 +148,13 @@ func index(m map[int]int) func(int) int {
 	}
 }
 
-func sentence(v nccl.Verdict) (mark, text string) {
+func sentence(v report.Verdict) (mark, text string) {
 	switch v {
-	case nccl.EFA:
+	case report.EFA:
 		return "✓", "Every rank's traffic between nodes is proven to ride EFA."
-	case nccl.NotEFA:
+	case report.NotEFA:
 		return "✕", "All traffic between nodes that is in evidence rides something else than EFA."
-	case nccl.Mixed:
+	case report.Mixed:
 		return "✕", "Part of the traffic between nodes rides EFA, and part does not."
 	default:
 		return "?", "The evidence proves neither that the traffic rode EFA nor that it did not."
@@ -168,11 +168,11 @@ func known(n *int) string {
 	return itoa(*n)
 }
 
-func severity(f nccl.Finding) int {
+func severity(f report.Finding) int {
 	switch f.Severity {
-	case nccl.Error:
+	case report.Error:
 		return 0
-	case nccl.Warning:
+	case report.Warning:
 		return 1
 	default:
 		return 2

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 type junitSuite struct {
@@ -40,7 +40,7 @@ type junitFailure struct {
 // for each communicator and one for each rank. A case fails when a finding of
 // severity error concerns it, when its traffic is not on EFA, or, for the
 // verdict, when it is not efa.
-func JUnit(w io.Writer, r nccl.Report) error {
+func JUnit(w io.Writer, r report.Report) error {
 	r = clean(r)
 	s := junitSuite{Name: "raytrain verdict", Properties: []junitProperty{{"verdict", string(r.Verdict)}}}
 	s.add("verdict", "verdict", failureOfRun(r))
@@ -48,9 +48,9 @@ func JUnit(w io.Writer, r nccl.Report) error {
 		s.add("communicator", "communicator "+c.ID, failureOfCommunicator(c))
 	}
 	list, _ := nodes(r)
-	byRank := map[int][]nccl.Finding{}
+	byRank := map[int][]report.Finding{}
 	for _, f := range r.Findings {
-		if f.Rank != nil && f.Severity == nccl.Error {
+		if f.Rank != nil && f.Severity == report.Error {
 			byRank[*f.Rank] = append(byRank[*f.Rank], f)
 		}
 	}
@@ -61,7 +61,7 @@ func JUnit(w io.Writer, r nccl.Report) error {
 	}
 	var notes strings.Builder
 	for _, f := range r.Findings {
-		if f.Severity != nccl.Error {
+		if f.Severity != report.Error {
 			notes.WriteString(findingText(f) + "\n\n")
 		}
 	}
@@ -88,14 +88,14 @@ func (s *junitSuite) add(kind, name string, failure *junitFailure) {
 	s.Cases = append(s.Cases, junitCase{Name: name, Class: "raytrain.verdict." + kind, Failure: failure})
 }
 
-func failureOfRun(r nccl.Report) *junitFailure {
-	if r.Verdict == nccl.EFA {
+func failureOfRun(r report.Report) *junitFailure {
+	if r.Verdict == report.EFA {
 		return nil
 	}
 	f := &junitFailure{Message: "verdict: " + string(r.Verdict), Type: string(r.Verdict)}
 	var text strings.Builder
 	for _, finding := range r.Findings {
-		if finding.Severity == nccl.Error {
+		if finding.Severity == report.Error {
 			text.WriteString(findingText(finding) + "\n\n")
 		}
 	}
@@ -103,7 +103,7 @@ func failureOfRun(r nccl.Report) *junitFailure {
 	return f
 }
 
-func failureOfCommunicator(c nccl.Communicator) *junitFailure {
+func failureOfCommunicator(c report.Communicator) *junitFailure {
 	if c.Nodes != nil && *c.Nodes < 2 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func failureOfCommunicator(c nccl.Communicator) *junitFailure {
 	}
 }
 
-func failureOfRank(t tile, errors []nccl.Finding) *junitFailure {
+func failureOfRank(t tile, errors []report.Finding) *junitFailure {
 	switch {
 	case len(errors) > 0:
 		texts := make([]string, len(errors))
@@ -145,7 +145,7 @@ func failureOfRank(t tile, errors []nccl.Finding) *junitFailure {
 }
 
 // findingText is a finding as a paragraph.
-func findingText(f nccl.Finding) string {
+func findingText(f report.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)", f.Code, f.Severity)
 	if f.Rank != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -123,7 +123,7 @@ type pair struct {
 
 // matrix draws who sends to whom: rows send, columns receive. names are the
 // rows' names; at maps a rank to its row, or to -1.
-func matrix(name, what string, edges []nccl.Edge, names []string, at func(rank int) int, providers map[int]string) picture {
+func matrix(name, what string, edges []report.Edge, names []string, at func(rank int) int, providers map[int]string) picture {
 	group := (len(names) + maxMatrix - 1) / maxMatrix
 	group = max(1, group)
 	n := (len(names) + group - 1) / group
@@ -197,7 +197,7 @@ func (p *picture) axes(names []string, group, n int, size, left, top float64, na
 
 // pairs joins edges that fall into one cell; the worst come last, so that they
 // are drawn on top.
-func pairs(edges []nccl.Edge, at func(int) int, providers map[int]string, group int) []pair {
+func pairs(edges []report.Edge, at func(int) int, providers map[int]string, group int) []pair {
 	byCell := map[[2]int]*pair{}
 	for _, e := range edges {
 		from, to := at(e.From), at(e.To)

@@ -5,12 +5,12 @@ import (
 	"io"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestReportsAreNoEvidence judges logs beside a report on them and one on a run
@@ -18,10 +18,10 @@ import (
 // neither spoil a proof nor make one.
 func TestReportsAreNoEvidence(t *testing.T) {
 	t.Parallel()
-	judge := func(sources []nccl.Source) nccl.Report {
-		report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+	judge := func(sources []nccl.Source) report.Report {
+		result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 		require.NoError(t, err)
-		return report
+		return result
 	}
 	logs := func(fabric synth.Fabric) (sources []nccl.Source) {
 		files, _ := synth.Run{
@@ -33,8 +33,8 @@ func TestReportsAreNoEvidence(t *testing.T) {
 		}
 		return sources
 	}
-	for name, write := range map[string]func(io.Writer, nccl.Report) error{
-		"text": nccl.WriteText, "json": nccl.WriteJSON, "html": render.HTML, "junit": render.JUnit,
+	for name, write := range map[string]func(io.Writer, report.Report) error{
+		"text": render.Text, "json": render.JSON, "html": render.HTML, "junit": render.JUnit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,7 +43,7 @@ func TestReportsAreNoEvidence(t *testing.T) {
 				require.NoError(t, write(&b, judge(logs(reported))))
 				require.Contains(t, b.String(), "NCCL INFO ")
 				got := judge(append(logs(synth.OnEFA), nccl.BytesSource("verdict", b.Bytes())))
-				assert.Equal(t, nccl.EFA, got.Verdict, "%+v", got.Findings)
+				assert.Equal(t, report.EFA, got.Verdict, "%+v", got.Findings)
 				alone := judge([]nccl.Source{nccl.BytesSource("verdict", b.Bytes())})
 				assert.Empty(t, alone.Ranks)
 			}

@@ -13,12 +13,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 var (
@@ -31,18 +31,18 @@ var (
 func ref(n int) *int { return &n }
 
 // ring is a report on a job whose ranks form a ring, as a judge would make it.
-func ring(nodes, gpus int) nccl.Report {
+func ring(nodes, gpus int) report.Report {
 	size := nodes * gpus
-	r := nccl.Report{
-		Verdict: nccl.EFA, WorldSize: ref(size), RanksSeen: ref(size), Nodes: ref(nodes),
-		Communicators: []nccl.Communicator{{
+	r := report.Report{
+		Verdict: report.EFA, WorldSize: ref(size), RanksSeen: ref(size), Nodes: ref(nodes),
+		Communicators: []report.Communicator{{
 			ID: "0xd46684e2f6f9e04", Size: ref(size), Nodes: ref(nodes), RanksSeen: size, Network: "Libfabric", Provider: "efa",
 			Channels: map[string]int{"NET/Libfabric": 4 * nodes, "P2P": 2 * size}, Connected: true,
 		}},
 	}
 	for i := range size {
 		host := fmt.Sprintf("ip-10-0-%d-%d", i/gpus/200, i/gpus%200+10)
-		rk := nccl.Rank{
+		rk := report.Rank{
 			Rank: i, Host: host, PID: 4000 + i, File: fmt.Sprintf("rank%d.%s.log", i, host), Network: "Libfabric",
 			Provider: "efa", Channels: map[string]int{"P2P": 2},
 		}
@@ -52,18 +52,18 @@ func ring(nodes, gpus int) nccl.Report {
 			kind = "NET/Libfabric"
 			rk.Channels = map[string]int{"NET/Libfabric": 2}
 			back := (i/gpus*gpus + size - gpus) % size
-			r.Edges = append(r.Edges, nccl.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1})
+			r.Edges = append(r.Edges, report.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1})
 		}
-		r.Edges = append(r.Edges, nccl.Edge{From: i, To: next, Transport: kind, Channels: 2})
+		r.Edges = append(r.Edges, report.Edge{From: i, To: next, Transport: kind, Channels: 2})
 		r.Ranks = append(r.Ranks, rk)
 	}
 	return r
 }
 
 // broken is a ring in which one rank is on sockets, one over tcp and one missing.
-func broken(nodes, gpus int) nccl.Report {
+func broken(nodes, gpus int) report.Report {
 	r := ring(nodes, gpus)
-	r.Verdict = nccl.Mixed
+	r.Verdict = report.Mixed
 	bad, tcp := gpus-1, gpus*(nodes/2)+gpus-1
 	for i := range r.Edges {
 		if e := &r.Edges[i]; e.From == bad && strings.HasPrefix(e.Transport, "NET/") {
@@ -79,18 +79,18 @@ func broken(nodes, gpus int) nccl.Report {
 	r.Communicators[0].RanksSeen = len(r.Ranks)
 	r.Communicators[0].Network = "Libfabric, Socket"
 	r.Communicators[0].Channels["NET/Socket"] = 2
-	r.Findings = []nccl.Finding{
+	r.Findings = []report.Finding{
 		{
-			Code: "rank-missing", Severity: nccl.Error, Rank: ref(missing),
+			Code: "rank-missing", Severity: report.Error, Rank: ref(missing),
 			Cause: "The communicator has more ranks than the logs show.",
 			Next:  "Collect the file of every worker: ls /tmp/ray/session_latest/logs/<submission id>/",
 		},
 		{
-			Code: "version-mix", Severity: nccl.Note, File: "rank0.log", Line: 5, Text: "NCCL version 2.29.7+cuda13.0",
+			Code: "version-mix", Severity: report.Note, File: "rank0.log", Line: 5, Text: "NCCL version 2.29.7+cuda13.0",
 			Cause: "Two NCCL versions run in one job.", Next: "Use one image for all ranks.",
 		},
 		{
-			Code: "inter-node-not-efa", Severity: nccl.Error, Rank: ref(bad), File: r.Ranks[bad].File, Line: 42,
+			Code: "inter-node-not-efa", Severity: report.Error, Rank: ref(bad), File: r.Ranks[bad].File, Line: 42,
 			Text:  "ip-10-0-0-10:4003:4003 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[0] [send] via NET/Socket/0",
 			Cause: "This rank's inter-node channels use kernel sockets.", Next: "Look for the plugin's warnings above this line.",
 		},
@@ -99,19 +99,19 @@ func broken(nodes, gpus int) nccl.Report {
 }
 
 // hostile holds text that must not become markup or break XML.
-func hostile() nccl.Report {
+func hostile() report.Report {
 	r := ring(2, 1)
-	r.Verdict = nccl.Inconclusive
+	r.Verdict = report.Inconclusive
 	bad := "<script>alert(1)</script>\"'&\x00\x1b[31m\xff"
 	r.Ranks[0].Host, r.Ranks[0].Network, r.Ranks[1].File = bad, bad, bad
 	r.Ranks[1].Channels = map[string]int{"NET/" + bad: 1}
 	r.Communicators[0].ID = bad
 	r.Edges[0].Transport = "NET/" + bad
-	r.Findings = []nccl.Finding{{Code: bad, Severity: nccl.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1)}}
+	r.Findings = []report.Finding{{Code: bad, Severity: report.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1)}}
 	return r
 }
 
-func htmlOf(t *testing.T, name string, r nccl.Report) string {
+func htmlOf(t *testing.T, name string, r report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, render.HTML(&b, r))
@@ -126,7 +126,7 @@ func TestHTMLIsBoundedAndSelfContained(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)(src|href)=|url\(|@import|https?://|<script|<link|<iframe`)
 	cases := []struct {
 		name     string
-		report   nccl.Report
+		report   report.Report
 		mostMiB  float64
 		pictures int
 	}{
@@ -136,7 +136,7 @@ func TestHTMLIsBoundedAndSelfContained(t *testing.T) {
 		{"4096-ranks-broken", broken(512, 8), 4, 2},
 		{"16384-ranks", ring(2048, 8), 6, 2},
 		{"hostile", hostile(), 0.1, 3},
-		{"empty", nccl.Report{Verdict: nccl.Inconclusive}, 0.1, 0},
+		{"empty", report.Report{Verdict: report.Inconclusive}, 0.1, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -200,10 +200,10 @@ func TestHTMLOfJudgedRuns(t *testing.T) {
 			for i, f := range files {
 				sources[i] = nccl.BytesSource(f.Name, f.Data)
 			}
-			report, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 			require.NoError(t, err)
-			require.Equal(t, truth.Verdict, report.Verdict)
-			got := htmlOf(t, c.name, report)
+			require.Equal(t, truth.Verdict, result.Verdict)
+			got := htmlOf(t, c.name, result)
 			assert.Equal(t, c.pictures, strings.Count(got, "<figure>"))
 			assert.Less(t, len(got), 4<<20)
 			drawn := regexp.MustCompile(`<rect class="other"[^>]*><title>[^<]* to [^<]*NET/Socket`).MatchString(got)
@@ -216,7 +216,7 @@ func TestJUnitGolden(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name         string
-		report       nccl.Report
+		report       report.Report
 		failures     int
 		mustMention  string
 		neverMention string

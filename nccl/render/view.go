@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // class is what a cell of a picture is colored by.
@@ -82,7 +82,7 @@ func classOf(kind, provider string) class {
 }
 
 // classOfRank is the heaviest class of a rank's connections over the network.
-func classOfRank(r nccl.Rank) class {
+func classOfRank(r report.Rank) class {
 	worst := classIdle
 	for kind := range r.Channels {
 		worst = heavier(worst, classOf(kind, r.Provider))
@@ -107,8 +107,8 @@ type node struct {
 // nodes sorts the ranks of the report, and those that are missing from it, into
 // nodes. guessed says that hosts share names, so that ranks were dealt out in
 // equal shares in their order.
-func nodes(r nccl.Report) (list []node, guessed bool) {
-	known := map[int]nccl.Rank{}
+func nodes(r report.Report) (list []node, guessed bool) {
+	known := map[int]report.Rank{}
 	hosts := map[string]bool{}
 	size := 0
 	for _, rk := range r.Ranks {
@@ -146,7 +146,7 @@ func nodes(r nccl.Report) (list []node, guessed bool) {
 // nodeName says which node a rank is drawn in: its host; a share of the ranks
 // where hosts share names; and for a missing rank the node of the rank before
 // it, unless shares say that a new node begins.
-func nodeName(i int, rk nccl.Rank, seen bool, share int, guessed bool, list []node) string {
+func nodeName(i int, rk report.Rank, seen bool, share int, guessed bool, list []node) string {
 	switch {
 	case guessed:
 		return "node " + itoa(i/share)
@@ -161,7 +161,7 @@ func nodeName(i int, rk nccl.Rank, seen bool, share int, guessed bool, list []no
 	}
 }
 
-func title(i int, rk nccl.Rank, seen bool) string {
+func title(i int, rk report.Rank, seen bool) string {
 	if !seen {
 		return "rank " + itoa(i) + ": no evidence"
 	}

@@ -1,6 +1,6 @@
 package synth
 
-import "github.com/ray-train-efa/ray-train-efa/nccl"
+import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
 // lenience adds the answers that are right too, where the run destroys lines at
 // random, hides which process wrote a line, or where the contract leaves the
@@ -8,22 +8,22 @@ import "github.com/ray-train-efa/ray-train-efa/nccl"
 // read as a proof; onlyEFA says so of what the processes printed.
 func (w *world) lenience(t *Truth, onlyEFA bool) {
 	if w.blurred() {
-		t.accept(nccl.Inconclusive)
-		if t.Verdict == nccl.Mixed {
-			t.accept(nccl.NotEFA)
+		t.accept(report.Inconclusive)
+		if t.Verdict == report.Mixed {
+			t.accept(report.NotEFA)
 		}
 	}
 	r := w.run
 	if r.Text == TornAny || r.Text == JoinedTight {
 		// Whichever line is lost may be the one that tells networks apart.
-		t.accept(nccl.NotEFA, nccl.Mixed)
+		t.accept(report.NotEFA, report.Mixed)
 	}
 	if r.Hosts == SameName || r.Hosts == SameNameAndPID {
 		w.lenienceOfNames(t)
 	}
-	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == nccl.Inconclusive {
+	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == report.Inconclusive {
 		// The other ranks of the process name its network.
-		t.accept(nccl.EFA)
+		t.accept(report.EFA)
 	}
 	if r.Launcher == RayDedup {
 		w.lenienceOfDriver(t, onlyEFA)
@@ -36,10 +36,10 @@ func (w *world) lenienceOfNames(t *Truth) {
 	switch {
 	case r.Expect == Met && !r.NCCL.AtLeast(20, 3):
 		// No line tells the number of nodes.
-		t.accept(nccl.Inconclusive)
+		t.accept(report.Inconclusive)
 	case r.OneProcess && r.Fabric == OnEFAReselected:
 		// The first selection may be another host's last one.
-		t.accept(nccl.Inconclusive)
+		t.accept(report.Inconclusive)
 	}
 }
 
@@ -70,40 +70,40 @@ func (w *world) blurred() bool {
 func (w *world) lenienceOfDriver(t *Truth, onlyEFA bool) {
 	if w.run.Fabric == OnEFAReselected || w.run.Fabric == ProviderReselectedTCP {
 		// The last selection may not be the last printed.
-		t.accept(nccl.Mixed)
+		t.accept(report.Mixed)
 	}
 	if len(w.procs) == 2 && onlyEFA {
 		// Of two processes' lines, some may be moved and none dropped.
-		t.accept(nccl.EFA)
+		t.accept(report.EFA)
 	}
-	if t.Verdict == nccl.NotEFA {
+	if t.Verdict == report.NotEFA {
 		// A swallowed line stands for ranks that nobody can name.
-		t.Verdict = nccl.Inconclusive
+		t.Verdict = report.Inconclusive
 	}
 }
 
 // worst joins the truths of two runs in one body of evidence.
 func worst(a, b Truth) Truth {
-	if a.Allows(nccl.EFA) && b.Allows(nccl.EFA) {
+	if a.Allows(report.EFA) && b.Allows(report.EFA) {
 		a.accept(b.Accept...)
 		a.Codes = nil
 		return a
 	}
 	out := a
 	out.Accept, out.Codes, out.onEFA, out.blank = nil, nil, a.onEFA || b.onEFA, a.blank && b.blank
-	for _, v := range append(append([]nccl.Verdict{}, a.Accept...), b.Accept...) {
-		if v != nccl.EFA {
+	for _, v := range append(append([]report.Verdict{}, a.Accept...), b.Accept...) {
+		if v != report.EFA {
 			out.accept(v)
 		}
 	}
 	if out.onEFA && (a.offEFA() || b.offEFA()) {
 		// The worse run's verdict, or one for the body of evidence as a whole.
-		out.accept(nccl.NotEFA, nccl.Mixed)
+		out.accept(report.NotEFA, report.Mixed)
 	}
 	merged(a, b, &out)
-	if (a.blank && b.Allows(nccl.EFA)) || (b.blank && a.Allows(nccl.EFA)) {
+	if (a.blank && b.Allows(report.EFA)) || (b.blank && a.Allows(report.EFA)) {
 		// A run without a connection looks like communicators that were not used.
-		out.accept(nccl.EFA)
+		out.accept(report.EFA)
 	}
 	out.Verdict = out.Accept[0]
 	return out
@@ -116,6 +116,6 @@ func merged(a, b Truth, out *Truth) {
 		out.accept(b.Accept...)
 	}
 	if a.moved || a.unnamed && b.offEFA() {
-		out.accept(nccl.Mixed)
+		out.accept(report.Mixed)
 	}
 }

@@ -11,7 +11,7 @@ package synth
 import (
 	"math/rand/v2"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // Layout says how the lines of the processes reach files.
@@ -162,8 +162,8 @@ type Truth struct {
 	// Verdict is the right answer; Accept lists every answer that is right,
 	// Verdict first. It holds more than one where lines were destroyed at random
 	// or the contract leaves the choice.
-	Verdict nccl.Verdict
-	Accept  []nccl.Verdict
+	Verdict report.Verdict
+	Accept  []report.Verdict
 	// Codes are finding codes of which at least one must be reported; empty
 	// where any will do.
 	Codes []string
@@ -179,7 +179,7 @@ type Truth struct {
 }
 
 // Allows says whether v is a right answer.
-func (t Truth) Allows(v nccl.Verdict) bool {
+func (t Truth) Allows(v report.Verdict) bool {
 	for _, a := range t.Accept {
 		if a == v {
 			return true
@@ -211,7 +211,7 @@ func (r Run) Generate() ([]File, Truth) {
 	}
 	if next.forms.sharesNetwork() && !w.forms.sharesNetwork() {
 		// Of the bare version lines of a file only the first counts.
-		truth.accept(nccl.Inconclusive)
+		truth.accept(report.Inconclusive)
 	}
 	w.append(next)
 	return w.files(), truth

@@ -8,11 +8,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 )
 
 // update rewrites the golden files: go test ./nccl/synth -update.
@@ -38,22 +37,22 @@ func TestGolden(t *testing.T) {
 	cases := []struct {
 		name string
 		run  synth.Run
-		want nccl.Verdict
+		want report.Verdict
 	}{
-		{"pinned-image-on-efa", base(), nccl.EFA},
+		{"pinned-image-on-efa", base(), report.EFA},
 		{"device-missing-merged-ray", with(func(r *synth.Run) {
 			r.Fabric, r.Layout, r.Launcher = synth.DeviceMissing, synth.Merged, synth.Ray
-		}), nccl.NotEFA},
+		}), report.NotEFA},
 		{"one-rank-on-sockets-split", with(func(r *synth.Run) {
 			r.Fabric, r.Groups, r.GPUs = synth.SocketOneRankConnected, synth.Split, 1
-		}), nccl.Mixed},
+		}), report.Mixed},
 		{"oldest-tcp", with(func(r *synth.Run) {
 			r.NCCL, r.Plugin = synth.Version{Major: 2, Minor: 4, Patch: 8}, synth.Version{Major: 1, Minor: 4}
 			r.Fabric, r.Trees = synth.ProviderTCP, false
-		}), nccl.NotEFA},
+		}), report.NotEFA},
 		{"never-connected-stamped-mpi", with(func(r *synth.Run) {
 			r.Damage, r.Stamp, r.Launcher, r.GPUs = synth.NeverConnected, synth.Bare, synth.MPI, 1
-		}), nccl.Inconclusive},
+		}), report.Inconclusive},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,7 +91,7 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestTruthCoversAllVerdicts(t *testing.T) {
 	t.Parallel()
 	const runs = 1500
-	count := map[nccl.Verdict]int{}
+	count := map[report.Verdict]int{}
 	strict := 0
 	for seed := range uint64(runs) {
 		_, truth := synth.Random(seed, true).Generate()
@@ -101,7 +100,7 @@ func TestTruthCoversAllVerdicts(t *testing.T) {
 			strict++
 		}
 	}
-	for _, v := range []nccl.Verdict{nccl.EFA, nccl.NotEFA, nccl.Mixed, nccl.Inconclusive} {
+	for _, v := range []report.Verdict{report.EFA, report.NotEFA, report.Mixed, report.Inconclusive} {
 		assert.Greater(t, count[v], runs/25, "verdict %s of %v", v, count)
 	}
 	assert.Greater(t, strict, runs/2, "runs with one right answer")
@@ -119,7 +118,7 @@ func TestTruthNeverAllowsEFAOffEFA(t *testing.T) {
 		_, truth := r.Generate()
 		oneNetwork := r.OneProcess && r.Damage == synth.NetworkLineLost
 		if r.Next == nil && !oneNetwork && (!onEFA[r.Fabric] || r.Damage != synth.Whole) {
-			assert.False(t, truth.Allows(nccl.EFA), "seed %d: %+v", seed, r)
+			assert.False(t, truth.Allows(report.EFA), "seed %d: %+v", seed, r)
 		}
 	}
 }

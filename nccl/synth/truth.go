@@ -3,7 +3,7 @@ package synth
 import (
 	"slices"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // truthOf tells the verdict from what was built: the fabric of every connection
@@ -18,9 +18,9 @@ func truthOf(r Run, w *world) Truth {
 	}
 	t.onEFA, t.blank = onEFA || unknown, r.Nodes < 2 || (!onEFA && !onOther && !unknown)
 	t.Verdict = w.verdict(onEFA, onOther)
-	t.Accept = []nccl.Verdict{t.Verdict}
+	t.Accept = []report.Verdict{t.Verdict}
 	if unknown {
-		t.accept(nccl.NotEFA, nccl.Inconclusive)
+		t.accept(report.NotEFA, report.Inconclusive)
 	}
 	w.lenience(&t, onEFA && !onOther && w.proven())
 	t.Codes = r.codes()
@@ -28,18 +28,18 @@ func truthOf(r Run, w *world) Truth {
 }
 
 // verdict is the right one for connections on EFA, on another network, or both.
-func (w *world) verdict(onEFA, onOther bool) nccl.Verdict {
+func (w *world) verdict(onEFA, onOther bool) report.Verdict {
 	switch {
 	case w.run.Nodes < 2:
-		return nccl.Inconclusive
+		return report.Inconclusive
 	case onEFA && onOther:
-		return nccl.Mixed
+		return report.Mixed
 	case onOther:
-		return nccl.NotEFA
+		return report.NotEFA
 	case onEFA && w.run.Launcher != RayDedup && w.proven():
-		return nccl.EFA
+		return report.EFA
 	default:
-		return nccl.Inconclusive
+		return report.Inconclusive
 	}
 }
 
@@ -55,7 +55,7 @@ func (t *Truth) expect(e Expect) {
 	}
 }
 
-func (t *Truth) accept(more ...nccl.Verdict) {
+func (t *Truth) accept(more ...report.Verdict) {
 	for _, v := range more {
 		if !t.Allows(v) {
 			t.Accept = append(t.Accept, v)
@@ -65,7 +65,7 @@ func (t *Truth) accept(more ...nccl.Verdict) {
 
 // offEFA says whether something rode on another network than EFA.
 func (t Truth) offEFA() bool {
-	return t.Allows(nccl.NotEFA) || t.Allows(nccl.Mixed)
+	return t.Allows(report.NotEFA) || t.Allows(report.Mixed)
 }
 
 // channels says on what the channel lines that are left really are.

@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/render"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -42,10 +43,10 @@ const (
 // Archive writes report.txt, report.json, driver.log and the raw files of every
 // rank (below ranks/) into a folder below dir that is named by the submission,
 // and returns the path of report.txt. An adopted attempt overwrites its own.
-func Archive(dir string, bundle Bundle, report nccl.Report, files []File, driverLog []byte) (string, error) {
+func Archive(dir string, bundle Bundle, result report.Report, files []File, driverLog []byte) (string, error) {
 	folder := filepath.Join(dir, bundle.SubmissionID)
 	encoded := &bytes.Buffer{}
-	if err := nccl.WriteJSON(encoded, report); err != nil {
+	if err := render.JSON(encoded, result); err != nil {
 		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
 	}
 	bundle.Report = encoded.Bytes()
@@ -53,7 +54,7 @@ func Archive(dir string, bundle Bundle, report nccl.Report, files []File, driver
 	if err != nil {
 		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
 	}
-	asText, err := text(bundle, report)
+	asText, err := text(bundle, result)
 	if err != nil {
 		return "", err
 	}
@@ -94,7 +95,7 @@ func writeFiles(folder string, files []File) (err error) {
 }
 
 // text is the report for people.
-func text(bundle Bundle, report nccl.Report) ([]byte, error) {
+func text(bundle Bundle, result report.Report) ([]byte, error) {
 	var out bytes.Buffer
 	if bundle.Rehearsed {
 		fmt.Fprintln(&out, RehearsedNotice)
@@ -122,7 +123,7 @@ func text(bundle Bundle, report nccl.Report) ([]byte, error) {
 		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal)
 	}
 	fmt.Fprintln(&out)
-	if err := nccl.WriteText(&out, report); err != nil {
+	if err := render.Text(&out, result); err != nil {
 		return nil, fmt.Errorf("writing the report of %q: %w", bundle.SubmissionID, err)
 	}
 	return out.Bytes(), nil

@@ -9,13 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/raytest"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 const (
@@ -126,26 +125,26 @@ func TestFinish(t *testing.T) {
 		says string
 		// waits is how long the collection may take at least and at most.
 		least, most time.Duration
-		verdict     nccl.Verdict
+		verdict     report.Verdict
 	}{
-		{"nothing", func(*head) {}, nil, "", 0, 0, nccl.EFA},
-		{"a node dies", func(h *head) { h.die(second) }, ErrStale, `2 files of node "` + second + `"`, patience, patience + retryPause, nccl.Inconclusive},
-		{"a node is forgotten", func(h *head) { h.Nodes = h.Nodes[:2] }, ErrStale, second, patience, patience + retryPause, nccl.Inconclusive},
-		{"a node's listing comes back empty", func(h *head) { clear(h.Files[first]) }, ErrStale, first, patience, patience + retryPause, nccl.Inconclusive},
-		{"one file is gone", func(h *head) { delete(h.Files[first], left("rank0.json")) }, ErrStale, "1 files of node", patience, patience + retryPause, nccl.Inconclusive},
+		{"nothing", func(*head) {}, nil, "", 0, 0, report.EFA},
+		{"a node dies", func(h *head) { h.die(second) }, ErrStale, `2 files of node "` + second + `"`, patience, patience + retryPause, report.Inconclusive},
+		{"a node is forgotten", func(h *head) { h.Nodes = h.Nodes[:2] }, ErrStale, second, patience, patience + retryPause, report.Inconclusive},
+		{"a node's listing comes back empty", func(h *head) { clear(h.Files[first]) }, ErrStale, first, patience, patience + retryPause, report.Inconclusive},
+		{"one file is gone", func(h *head) { delete(h.Files[first], left("rank0.json")) }, ErrStale, "1 files of node", patience, patience + retryPause, report.Inconclusive},
 		{"a node dies and comes back", func(h *head) {
 			h.die(second)
 			h.onSleep = func() { h.state(second, rayapi.Alive) }
-		}, nil, "", retryPause, retryPause, nccl.EFA},
-		{"an agent is busy for one listing", func(h *head) { h.refuse(listings, 1) }, nil, "", retryPause, retryPause, nccl.EFA},
-		{"an agent is busy for one file", func(h *head) { h.refuse(downloads, 1) }, nil, "", retryPause, retryPause, nccl.EFA},
-		{"the head is busy for some time", func(h *head) { h.refuse("/api/v0/nodes", 5) }, nil, "", 5 * retryPause, 5 * retryPause, nccl.EFA},
-		{"an agent is busy for ever", func(h *head) { h.refuse(listings, forever) }, ErrStale, "Failed to query the data source", patience, patience + retryPause, nccl.Inconclusive},
+		}, nil, "", retryPause, retryPause, report.EFA},
+		{"an agent is busy for one listing", func(h *head) { h.refuse(listings, 1) }, nil, "", retryPause, retryPause, report.EFA},
+		{"an agent is busy for one file", func(h *head) { h.refuse(downloads, 1) }, nil, "", retryPause, retryPause, report.EFA},
+		{"the head is busy for some time", func(h *head) { h.refuse("/api/v0/nodes", 5) }, nil, "", 5 * retryPause, 5 * retryPause, report.EFA},
+		{"an agent is busy for ever", func(h *head) { h.refuse(listings, forever) }, ErrStale, "Failed to query the data source", patience, patience + retryPause, report.Inconclusive},
 		{"a file appears late", func(h *head) {
 			late := h.Files[second][left("rank1.json")]
 			delete(h.Files[second], left("rank1.json"))
 			h.onSleep = func() { h.AddFile(second, left("rank1.json"), late) }
-		}, nil, "", retryPause, retryPause, nccl.EFA},
+		}, nil, "", retryPause, retryPause, report.EFA},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -240,7 +239,7 @@ func TestGapsAreExplained(t *testing.T) {
 	for _, test := range tests {
 		found := gap(test.gaps)
 		assert.Equal(t, "evidence-incomplete", found.Code)
-		assert.Equal(t, nccl.Error, found.Severity)
+		assert.Equal(t, report.Error, found.Severity)
 		assert.Contains(t, found.Cause, test.cause)
 		assert.Contains(t, found.Next, test.next)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -43,7 +44,7 @@ type Result struct {
 type Judgement struct {
 	// Report holds the verdict, with the findings of the logs and of everything
 	// around them.
-	Report    nccl.Report
+	Report    report.Report
 	Manifests []Manifest
 	// Result is nil when rank 0 left none.
 	Result *Result
@@ -60,12 +61,12 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	last, earlier := logs(run.Files, list)
 	// A script that fails before it communicates leaves no log at all, which
 	// proves nothing; checkRanks has said already what is missing.
-	report := nccl.Report{
-		Verdict: nccl.Inconclusive, Communicators: []nccl.Communicator{}, Ranks: []nccl.Rank{}, Findings: []nccl.Finding{},
+	verdict := report.Report{
+		Verdict: report.Inconclusive, Communicators: []report.Communicator{}, Ranks: []report.Rank{}, Findings: []report.Finding{},
 	}
 	if len(last) > 0 {
 		var err error
-		report, err = nccl.Judge(ctx, last, nccl.Options{
+		verdict, err = nccl.Judge(ctx, last, nccl.Options{
 			WorldSize: run.WorldSize,
 			Nodes:     run.Nodes,
 			Provider:  run.Provider,
@@ -82,42 +83,42 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	found = append(found, before...)
 	if run.Status == rayapi.Failed && len(last) == 0 && len(earlier) == 0 {
 		// It explains every missing log, so it comes before them.
-		found = append([]nccl.Finding{failedEarly(run)}, found...)
+		found = append([]report.Finding{failedEarly(run)}, found...)
 	}
 
-	blocked := slices.ContainsFunc(found, func(f nccl.Finding) bool { return f.Severity == nccl.Error })
-	if report.Verdict == nccl.EFA && blocked {
-		report.Verdict = nccl.Inconclusive
+	blocked := slices.ContainsFunc(found, func(f report.Finding) bool { return f.Severity == report.Error })
+	if verdict.Verdict == report.EFA && blocked {
+		verdict.Verdict = report.Inconclusive
 	}
-	if report.Verdict == nccl.EFA {
-		report.Findings = append(report.Findings, found...)
+	if verdict.Verdict == report.EFA {
+		verdict.Findings = append(verdict.Findings, found...)
 	} else {
-		report.Findings = ordered(report.Findings, found)
+		verdict.Findings = ordered(verdict.Findings, found)
 	}
-	return Judgement{Report: report, Manifests: list, Result: result(run.Files)}, nil
+	return Judgement{Report: verdict, Manifests: list, Result: result(run.Files)}, nil
 }
 
 // failedEarly says that the script is to blame, and not what logs it.
-func failedEarly(run Run) nccl.Finding {
-	return nccl.Finding{
-		Code: "job-failed-early", Severity: nccl.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
+func failedEarly(run Run) report.Finding {
+	return report.Finding{
+		Code: "job-failed-early", Severity: report.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
 		Cause: "the script failed before any rank communicated; what it printed last says why",
 		Next:  "mend what the script's last lines say (driver.log beside the report has all of them), then pulumi up",
 	}
 }
 
 // ordered puts errors first, the logs' own before those around them.
-func ordered(groups ...[]nccl.Finding) []nccl.Finding {
+func ordered(groups ...[]report.Finding) []report.Finding {
 	all := slices.Concat(groups...)
-	slices.SortStableFunc(all, func(a, b nccl.Finding) int { return weight(a.Severity) - weight(b.Severity) })
+	slices.SortStableFunc(all, func(a, b report.Finding) int { return weight(a.Severity) - weight(b.Severity) })
 	return all
 }
 
-func weight(s nccl.Severity) int {
+func weight(s report.Severity) int {
 	switch s {
-	case nccl.Error:
+	case report.Error:
 		return 0
-	case nccl.Warning:
+	case report.Warning:
 		return 1
 	default:
 		return 2
@@ -146,31 +147,31 @@ func logs(files []File, list []Manifest) (last, earlier []nccl.Source) {
 }
 
 // judgeEarlier turns an earlier try off EFA into a warning: the last decides.
-func judgeEarlier(ctx context.Context, sources []nccl.Source, provider string) ([]nccl.Finding, error) {
+func judgeEarlier(ctx context.Context, sources []nccl.Source, provider string) ([]report.Finding, error) {
 	if len(sources) == 0 {
 		return nil, nil
 	}
-	report, err := nccl.Judge(ctx, sources, nccl.Options{Provider: provider})
+	result, err := nccl.Judge(ctx, sources, nccl.Options{Provider: provider})
 	if err != nil {
 		return nil, fmt.Errorf("judging the logs of earlier tries: %w", err)
 	}
-	if report.Verdict != nccl.NotEFA && report.Verdict != nccl.Mixed {
+	if result.Verdict != report.NotEFA && result.Verdict != report.Mixed {
 		return nil, nil
 	}
-	return []nccl.Finding{{
-		Code: "earlier-try-off-efa", Severity: nccl.Warning, File: sources[0].Name,
-		Text:  fmt.Sprintf("%d logs of earlier tries: %s", len(sources), report.Verdict),
+	return []report.Finding{{
+		Code: "earlier-try-off-efa", Severity: report.Warning, File: sources[0].Name,
+		Text:  fmt.Sprintf("%d logs of earlier tries: %s", len(sources), result.Verdict),
 		Cause: "Ray Train restarted the ranks, and before that they were not on EFA",
 		Next:  "raytrain verdict on these logs in the report's folder",
 	}}, nil
 }
 
 // checkRun says what the run's end and the counters take away.
-func checkRun(run Run) []nccl.Finding {
-	var found []nccl.Finding
+func checkRun(run Run) []report.Finding {
+	var found []report.Finding
 	if run.Status == "" { // first: it explains the gaps
-		found = append(found, nccl.Finding{
-			Code: "ray-head-restarted", Severity: nccl.Error,
+		found = append(found, report.Finding{
+			Code: "ray-head-restarted", Severity: report.Error,
 			Text:  "Ray no longer knows job " + run.SubmissionID,
 			Cause: "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
 			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
@@ -187,9 +188,9 @@ func checkRun(run Run) []nccl.Finding {
 const gapText = 2000
 
 // gap says what it means that files could not be had. The gravest reason leads.
-func gap(gaps error) nccl.Finding {
-	found := nccl.Finding{
-		Code: "evidence-incomplete", Severity: nccl.Error, Text: oneLine(gaps.Error()),
+func gap(gaps error) report.Finding {
+	found := report.Finding{
+		Code: "evidence-incomplete", Severity: report.Error, Text: oneLine(gaps.Error()),
 		Cause: "some files could not be read to their end",
 		Next:  "run again while head and workers are up",
 	}
@@ -213,24 +214,24 @@ func gap(gaps error) nccl.Finding {
 
 // checkCounters holds what the EFA devices moved against the least that the job
 // must have moved. Unreadable counters are a note unless they are asked for.
-func checkCounters(run Run) []nccl.Finding {
+func checkCounters(run Run) []report.Finding {
 	switch {
 	case run.Counters == nil:
-		found := nccl.Finding{
-			Code: "efa-counters-unreadable", Severity: nccl.Note,
+		found := report.Finding{
+			Code: "efa-counters-unreadable", Severity: report.Note,
 			Text:  "no readable hw_counters in the worker pods, before and after the job",
 			Cause: "/sys/class/infiniband shows no EFA counters in the pods, or a pod was replaced: what the devices moved is unknown",
 			Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
 		}
 		if run.CountersWanted {
-			found.Severity = nccl.Error
+			found.Severity = report.Error
 		}
-		return []nccl.Finding{found}
+		return []report.Finding{found}
 	case run.Status != rayapi.Succeeded:
 		return nil // a job that ended early owes less than the bound
 	case run.Counters.TxBytes < max(1, run.Counters.LeastBytes) || run.Counters.RxBytes < max(1, run.Counters.LeastBytes):
-		return []nccl.Finding{{
-			Code: "efa-counters-low", Severity: nccl.Error,
+		return []report.Finding{{
+			Code: "efa-counters-low", Severity: report.Error,
 			Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; the job's parameters and steps need %.0f each way",
 				run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
 			Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",

@@ -3,19 +3,18 @@ package evidence
 import (
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 func TestARunWithoutAnyLogIsInconclusive(t *testing.T) {
 	t.Parallel()
 	got, err := Judge(t.Context(), Run{Expected: Expected{WorldSize: 8, Nodes: 2}, Status: rayapi.Failed})
 	require.NoError(t, err, "a script that failed early must be refused with its own words, not as an interruption")
-	assert.Equal(t, nccl.Inconclusive, got.Report.Verdict)
+	assert.Equal(t, report.Inconclusive, got.Report.Verdict)
 	require.NotEmpty(t, got.Report.Findings)
 	assert.Equal(t, "job-failed-early", got.Report.Findings[0].Code, "the script is the cause, not what logs it")
 
@@ -34,15 +33,15 @@ func TestCheckCounters(t *testing.T) {
 		name     string
 		in       Run
 		code     string
-		severity nccl.Severity
+		severity report.Severity
 	}{
 		{"enough", Run{Status: rayapi.Succeeded, Counters: moved(100, 100)}, "", ""},
-		{"too little sent", Run{Status: rayapi.Succeeded, Counters: moved(99, 100)}, "efa-counters-low", nccl.Error},
-		{"too little received", Run{Status: rayapi.Succeeded, Counters: moved(100, 99)}, "efa-counters-low", nccl.Error},
-		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &jobs.Counters{}}, "efa-counters-low", nccl.Error},
+		{"too little sent", Run{Status: rayapi.Succeeded, Counters: moved(99, 100)}, "efa-counters-low", report.Error},
+		{"too little received", Run{Status: rayapi.Succeeded, Counters: moved(100, 99)}, "efa-counters-low", report.Error},
+		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &jobs.Counters{}}, "efa-counters-low", report.Error},
 		{"a job that failed", Run{Status: rayapi.Failed, Counters: moved(1, 1)}, "", ""},
-		{"unreadable", Run{Status: rayapi.Succeeded}, "efa-counters-unreadable", nccl.Note},
-		{"unreadable, asked for", Run{Status: rayapi.Succeeded, CountersWanted: true}, "efa-counters-unreadable", nccl.Error},
+		{"unreadable", Run{Status: rayapi.Succeeded}, "efa-counters-unreadable", report.Note},
+		{"unreadable, asked for", Run{Status: rayapi.Succeeded, CountersWanted: true}, "efa-counters-unreadable", report.Error},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

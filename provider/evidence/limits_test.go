@@ -9,11 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 func TestNamesThatMustNotBecomeAPath(t *testing.T) {
@@ -144,7 +143,7 @@ func TestBudget(t *testing.T) {
 				Provider: "efa", Status: rayapi.Succeeded, Files: collector.Files(), Gaps: err,
 			})
 			require.NoError(t, err)
-			assert.Equal(t, nccl.Inconclusive, got.Report.Verdict)
+			assert.Equal(t, report.Inconclusive, got.Report.Verdict)
 		})
 	}
 }
@@ -208,8 +207,8 @@ func TestArchiveWritesBelowItsFolderOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bundle := Bundle{SubmissionID: job}
-	report := nccl.Report{Verdict: nccl.Inconclusive}
-	written, err := Archive(dir, bundle, report, []File{{Name: "rank0.json", Text: []byte("0")}, {Name: "aaaaaaaa/rank1.json", Text: []byte("1")}}, []byte("said"))
+	result := report.Report{Verdict: report.Inconclusive}
+	written, err := Archive(dir, bundle, result, []File{{Name: "rank0.json", Text: []byte("0")}, {Name: "aaaaaaaa/rank1.json", Text: []byte("1")}}, []byte("said"))
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(dir, job, "report.txt"), written)
 	for name, want := range map[string]string{"driver.log": "said", "ranks/rank0.json": "0", "ranks/aaaaaaaa/rank1.json": "1"} {
@@ -220,7 +219,7 @@ func TestArchiveWritesBelowItsFolderOnly(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, job, "ranks", "link")))
 	for _, name := range []string{"../report.txt", "../../../x", "a/../../report.json", "/x", "link"} {
-		_, err := Archive(dir, bundle, report, []File{{Name: name, Text: []byte("outside")}}, nil)
+		_, err := Archive(dir, bundle, result, []File{{Name: name, Text: []byte("outside")}}, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
 	}
 	assert.NoFileExists(t, outside)

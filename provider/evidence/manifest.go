@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // Manifest is what a rank says about itself; jobs/train/CONTRACT.md holds the
@@ -43,9 +43,9 @@ type Expected struct {
 // manifests reads the manifests among files of one node each. Those of another
 // run, or placed by another node than they name, are findings and are dropped;
 // of a rank that Train restarted, the last counts.
-func manifests(files []File, want Expected) ([]Manifest, []nccl.Finding) {
+func manifests(files []File, want Expected) ([]Manifest, []report.Finding) {
 	latest := map[int]Manifest{}
-	var found []nccl.Finding
+	var found []report.Finding
 	for _, file := range files {
 		if !strings.HasPrefix(path.Base(file.Name), "rank") || !strings.HasSuffix(file.Name, ".json") {
 			continue
@@ -73,11 +73,11 @@ func manifests(files []File, want Expected) ([]Manifest, []nccl.Finding) {
 	return list, found
 }
 
-func parseManifest(file File, want Expected) (Manifest, *nccl.Finding) {
+func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 	var manifest Manifest
-	refuse := func(text, cause string) (Manifest, *nccl.Finding) {
-		return Manifest{}, &nccl.Finding{
-			Code: "manifest-invalid", Severity: nccl.Error, File: file.Name, Text: text, Cause: cause,
+	refuse := func(text, cause string) (Manifest, *report.Finding) {
+		return Manifest{}, &report.Finding{
+			Code: "manifest-invalid", Severity: report.Error, File: file.Name, Text: text, Cause: cause,
 			Next: "read the training code's evidence.py: it must write this attempt's own values",
 		}
 	}
@@ -99,8 +99,8 @@ func parseManifest(file File, want Expected) (Manifest, *nccl.Finding) {
 }
 
 // checkRanks says which ranks, nodes and NCCL files are missing.
-func checkRanks(list []Manifest, files []File, want Expected) []nccl.Finding {
-	var found []nccl.Finding
+func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
+	var found []report.Finding
 	present := map[int]bool{}
 	nodes := map[string]bool{}
 	for _, manifest := range list {
@@ -108,8 +108,8 @@ func checkRanks(list []Manifest, files []File, want Expected) []nccl.Finding {
 		nodes[manifest.Node] = true
 		if ncclFile(manifest, files) == nil {
 			rank := manifest.Rank
-			found = append(found, nccl.Finding{
-				Code: "nccl-log-missing", Severity: nccl.Error, Rank: &rank, File: manifest.NCCLFile,
+			found = append(found, report.Finding{
+				Code: "nccl-log-missing", Severity: report.Error, Rank: &rank, File: manifest.NCCLFile,
 				Text: "no file " + manifest.NCCLFile, Cause: "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
 				Next: "read the job's last lines in the report; set NCCL_DEBUG=INFO in the job's environment",
 			})
@@ -122,16 +122,16 @@ func checkRanks(list []Manifest, files []File, want Expected) []nccl.Finding {
 		}
 	}
 	if len(missing) > 0 {
-		found = append(found, nccl.Finding{
-			Code: "rank-missing", Severity: nccl.Error,
+		found = append(found, report.Finding{
+			Code: "rank-missing", Severity: report.Error,
 			Text:  fmt.Sprintf("%d of %d ranks left a manifest; missing: %s", len(present), want.WorldSize, strings.Join(missing, ", ")),
 			Cause: "the ranks never started, or their node's files can no longer be read",
 			Next:  "read the job's last lines in the report",
 		})
 	}
 	if len(missing) == 0 && len(nodes) != want.Nodes {
-		found = append(found, nccl.Finding{
-			Code: "nodes-not-spanned", Severity: nccl.Error,
+		found = append(found, report.Finding{
+			Code: "nodes-not-spanned", Severity: report.Error,
 			Text:  fmt.Sprintf("ranks ran on %d nodes, wanted %d", len(nodes), want.Nodes),
 			Cause: "Ray placed the ranks otherwise: the fabric between the nodes was not exercised as wanted",
 			Next:  "run again; if it repeats, compare `ray status` with the expected GPUs of each node",

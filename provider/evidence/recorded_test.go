@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 // recorded is the evidence of one run on a real GPU, as a Collector gives it:
@@ -37,15 +37,15 @@ func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
 	tests := []struct {
 		run, id, nonce string
 		status         rayapi.JobStatus
-		want           nccl.Verdict
+		want           report.Verdict
 		first          nccl.Code
 		trainAttempt   int
 		steps          int
 	}{
-		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, nccl.NotEFA, nccl.OtherNetwork, 0, 50},
-		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, nccl.Inconclusive, nccl.PinnedNetworkAbsent, 0, 0},
-		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, nccl.Inconclusive, nccl.PinnedNetworkAbsent, 1, 0},
-		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, nccl.NotEFA, nccl.OtherNetwork, 0, 0},
+		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, report.NotEFA, nccl.OtherNetwork, 0, 50},
+		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, report.Inconclusive, nccl.PinnedNetworkAbsent, 0, 0},
+		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, report.Inconclusive, nccl.PinnedNetworkAbsent, 1, 0},
+		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, report.NotEFA, nccl.OtherNetwork, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.run, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/refusal"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -19,11 +19,11 @@ func (r *runner) conclude(
 	end ending, judgement evidence.Judgement, moved *jobs.Counters, log []byte, files []evidence.File,
 ) (State, error) {
 	state := r.attempted()
-	report := judgement.Report
-	state.Verdict = string(report.Verdict)
+	result := judgement.Report
+	state.Verdict = string(result.Verdict)
 	state.JobStatus = string(end.job.Status)
-	state.Findings = slices.Concat(r.stillActive(end), findings(report.Findings), r.seenAround.found)
-	state.Ranks = ranks(report.Ranks, judgement.Manifests)
+	state.Findings = slices.Concat(r.stillActive(end), findings(result.Findings), r.seenAround.found)
+	state.Ranks = ranks(result.Ranks, judgement.Manifests)
 	state.Counters = moved
 	seen := len(judgement.Manifests)
 	state.WorldSize = &seen
@@ -46,7 +46,7 @@ func (r *runner) conclude(
 		Rehearsed: r.env.Rehearsed, SubmissionID: r.record.SubmissionID, Attempt: r.record.Number,
 		Nonce: r.record.Nonce, ProofHash: r.hash, Job: end.job, Result: judgement.Result, Counters: moved,
 		HourlyUSD: r.in.HourlyUSD, Refusal: state.Refusal, Manifests: judgement.Manifests,
-	}, report, files, log)
+	}, result, files, log)
 	if err != nil {
 		return State{}, err
 	}
@@ -147,7 +147,7 @@ func (r *runner) redact(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte(r.token), []byte("[token removed]"))
 }
 
-func findings(list []nccl.Finding) []jobs.Finding {
+func findings(list []report.Finding) []jobs.Finding {
 	converted := make([]jobs.Finding, 0, len(list))
 	for _, f := range list {
 		converted = append(converted, jobs.Finding{
@@ -159,7 +159,7 @@ func findings(list []nccl.Finding) []jobs.Finding {
 }
 
 // ranks joins the logs' view of each rank with its manifest's.
-func ranks(list []nccl.Rank, manifests []evidence.Manifest) []jobs.Rank {
+func ranks(list []report.Rank, manifests []evidence.Manifest) []jobs.Rank {
 	nodes := map[int]string{}
 	for _, manifest := range manifests {
 		nodes[manifest.Rank] = manifest.Node

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // checkout returns the root of the checkout that this test runs in.
@@ -43,24 +43,24 @@ func TestPython(t *testing.T) {
 	tests := []struct {
 		name      string
 		completed bool
-		want      nccl.Verdict
+		want      report.Verdict
 	}{
-		{"efa", true, nccl.EFA},
-		{"silent_fallback", true, nccl.NotEFA},
-		{"broken_device_falls_back", true, nccl.NotEFA},
-		{"pinned_abort", false, nccl.Inconclusive},
-		{"no_self_egress_hangs", false, nccl.Inconclusive},
-		{"one_rank_on_sockets_floods_and_hangs", false, nccl.Mixed},
+		{"efa", true, report.EFA},
+		{"silent_fallback", true, report.NotEFA},
+		{"broken_device_falls_back", true, report.NotEFA},
+		{"pinned_abort", false, report.Inconclusive},
+		{"no_self_egress_hangs", false, report.Inconclusive},
+		{"one_rank_on_sockets_floods_and_hangs", false, report.Mixed},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			sources, err := nccl.Collect([]string{filepath.Join(logs, test.name)}, nil)
 			require.NoError(t, err)
-			report, err := nccl.Judge(context.Background(), sources, nccl.Options{
+			result, err := nccl.Judge(context.Background(), sources, nccl.Options{
 				WorldSize: 8, Nodes: 2, Provider: "efa", Completed: test.completed,
 			})
 			require.NoError(t, err)
-			assert.Equal(t, test.want, report.Verdict, "%+v", report.Findings)
+			assert.Equal(t, test.want, result.Verdict, "%+v", result.Findings)
 		})
 	}
 }

@@ -1,7 +1,6 @@
-package nccl
+package render
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,21 +11,22 @@ import (
 	"text/tabwriter"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// WriteJSON writes the report in its contractual form, indented, with empty
+// JSON writes the report in its contractual form, indented, with empty
 // lists as [] and unknown numbers as null.
-func WriteJSON(w io.Writer, r Report) error {
+func JSON(w io.Writer, r report.Report) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(r)
 }
 
-// WriteText writes the report for people: one line of verdict, a table of
+// Text writes the report for people: one line of verdict, a table of
 // ranks, then the findings. Names and lines come from logs that anyone may have
 // written, so nothing in them drives the terminal.
-func WriteText(w io.Writer, r Report) error {
+func Text(w io.Writer, r report.Report) error {
 	t := &textWriter{w: w}
 	t.printf("verdict: %s (%s ranks in evidence of %s, %s nodes)\n", r.Verdict,
 		numberOr(r.RanksSeen, "?"), numberOr(r.WorldSize, "?"), numberOr(r.Nodes, "?"))
@@ -52,10 +52,10 @@ func (t *textWriter) printf(format string, args ...any) {
 	}
 }
 
-// maxRows bounds the table of ranks; a terminal is no place for 4,096.
-const maxRows = 64
+// maxTextRows bounds the table of ranks; a terminal is no place for 4,096.
+const maxTextRows = 64
 
-func (t *textWriter) ranks(ranks []Rank) {
+func (t *textWriter) ranks(ranks []report.Rank) {
 	tw := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
 	row := func(cells ...string) {
 		if t.err == nil {
@@ -63,19 +63,19 @@ func (t *textWriter) ranks(ranks []Rank) {
 		}
 	}
 	row("RANK", "HOST", "PID", "NETWORK", "PROVIDER", "CHANNELS", "FILE")
-	for _, r := range ranks[:min(len(ranks), maxRows)] {
+	for _, r := range ranks[:min(len(ranks), maxTextRows)] {
 		row(strconv.Itoa(r.Rank), screen.Printable(r.Host), strconv.Itoa(r.PID), dash(screen.Printable(r.Network)),
 			dash(screen.Printable(r.Provider)), dash(screen.Printable(channels(r.Channels))), screen.Printable(r.File))
 	}
 	if t.err == nil {
 		t.err = tw.Flush()
 	}
-	if more := len(ranks) - maxRows; more > 0 {
+	if more := len(ranks) - maxTextRows; more > 0 {
 		t.printf("... and %d more ranks (--format json lists all)\n", more)
 	}
 }
 
-func (t *textWriter) finding(f Finding) {
+func (t *textWriter) finding(f report.Finding) {
 	t.printf("\n%s: %s", f.Severity, f.Code)
 	if f.Rank != nil {
 		t.printf(" (rank %d)", *f.Rank)
@@ -117,23 +117,4 @@ func numberOr(n *int, unknown string) string {
 		return unknown
 	}
 	return strconv.Itoa(*n)
-}
-
-// What stands before a log line that a report quotes: as text, as JSON, and as
-// the package render writes it for browsers and for CI.
-const (
-	textQuote  = "  line:  "
-	jsonQuote  = `"text": "`
-	htmlQuote  = `<pre class="mono">`
-	junitQuote = "&#xA;  line: "
-)
-
-// ownReport reports whether the record that starts at start is quoted by an
-// earlier report, which often lies beside the logs: a quotation out of its order
-// is no evidence.
-func (s *scanner) ownReport(start int) bool {
-	before := s.d[max(0, start-32):start]
-	before = before[bytes.LastIndexByte(before, '\n')+1:]
-	return string(before) == textQuote || string(bytes.TrimLeft(before, " ")) == jsonQuote ||
-		string(before) == htmlQuote || bytes.HasSuffix(before, []byte(junitQuote))
 }
