@@ -1,12 +1,27 @@
-// The ray-train-efa program stands up Ray Train on EKS and is green only when training traffic rode EFA.
+// The ray-train-efa program runs Ray Train on EKS. An update is green only when EFA carried the
+// training traffic between nodes.
 package main
 
 import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/constant"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
 
 func main() {
-	pulumi.Run(stack.Run)
+	err := pulumi.RunErr(stack.Program(eventlog.FromEnvironment()))
+	switch {
+	case err == nil:
+	case errors.Is(err, stack.ErrReported):
+		os.Exit(constant.ExitStatusLoggedError)
+	default:
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }

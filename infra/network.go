@@ -24,6 +24,8 @@ type NetworkArgs struct {
 	WantedZone string
 	// ControlPlaneZone is the second zone that EKS asks for, of a new network.
 	ControlPlaneZone string
+	// Refuse reports a zone that is refused and returns the error that ends the update.
+	Refuse func(error) error
 }
 
 // Network is a VPC over two zones, of which only the first ever holds a node.
@@ -73,7 +75,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	if err != nil {
 		return nil, err
 	}
-	n.Zone = standing(nodes, args)
+	n.Zone = existing(nodes, args)
 	public, err := b.subnet("public", layout.Public, n.Zone, "kubernetes.io/role/elb")
 	if err != nil {
 		return nil, err

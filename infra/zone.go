@@ -1,39 +1,50 @@
 package infra
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
-// ErrZone means that the nodes would have to be in another zone than their subnet, which cannot move.
-var ErrZone = errors.New("the zone of a standing stack cannot change")
+// CodeZone is the code of the refusal of a zone in which the existing subnets are not.
+const CodeZone = "zone-changed"
 
-// standing is the zone of the nodes' subnet, or an error where the nodes may not be there. What is made in another zone takes
-// its own from here, so that a refusal reaches neither control plane nor nodes. The subnet's zone is known in a preview too: it
-// is an input.
-func standing(nodes *ec2.Subnet, args *NetworkArgs) pulumi.StringOutput {
-	return nodes.AvailabilityZone.ApplyT(func(zone string) (string, error) { //nolint:forcetypeassert // the type follows from the function's
-		return zone, checkZone(zone, args)
-	}).(pulumi.StringOutput)
+// existing is the zone of the nodes' subnet, or an error where the nodes may not be there. Resources in
+// another zone take theirs from here, so that a refusal reaches neither control plane nor nodes. The
+// subnet's zone is an input and so is known in a preview too.
+func existing(nodes *ec2.Subnet, args *NetworkArgs) pulumi.StringOutput {
+	zone := nodes.AvailabilityZone.ApplyT(func(zone string) (string, error) {
+		return zone, args.Refuse(checkZone(zone, args))
+	})
+	return zone.(pulumi.StringOutput) //nolint:forcetypeassert // the type follows from the function's
 }
 
-// checkZone refuses nodes in a zone where the settings, or AWS's offer, do not allow them.
+// checkZone refuses nodes in a zone that the settings or the offerings of AWS do not allow.
 func checkZone(zone string, args *NetworkArgs) error {
-	const next = "next: pulumi destroy first, then pulumi up"
+	refuse := func(checked, cause, stay string) error {
+		return &refusal.Refusal{
+			Code: CodeZone, Summary: "refused: " + checked + " (" + CodeZone + ")", Cause: cause,
+			Next:    "pulumi destroy, then pulumi up; or " + stay + " to keep the stack where it is",
+			Billing: "what is running, until `pulumi destroy`",
+		}
+	}
 	switch {
 	case args.WantedZone != "" && args.WantedZone != zone:
-		return fmt.Errorf("checking availabilityZone %q: %w: its subnets are in %s; %s; "+
-			"or pulumi config set availabilityZone %s to stay", args.WantedZone, ErrZone, zone, next, zone)
+		return refuse(fmt.Sprintf("availabilityZone %q", args.WantedZone),
+			fmt.Sprintf("the zone of an existing stack cannot change: its subnets are in %s", zone),
+			"pulumi config set availabilityZone "+zone)
 	case zone != args.Zone && !slices.Contains(args.OtherZones, zone):
 		allowed := append([]string{args.Zone}, args.OtherZones...)
 		slices.Sort(allowed)
-		return fmt.Errorf("checking gpu.instanceType and system.instanceType: %w: its subnets are in %s, and both types are "+
-			"offered in [%s] only; %s; or set the types back to stay", ErrZone, zone, strings.Join(allowed, " "), next)
+		return refuse("gpu.instanceType and system.instanceType",
+			fmt.Sprintf("the zone of an existing stack cannot change: its subnets are in %s, "+
+				"and both types are offered in [%s] only", zone, strings.Join(allowed, " ")),
+			"set the types back")
 	}
 	return nil
 }

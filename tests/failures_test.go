@@ -29,6 +29,8 @@ func TestAFailedResourceIsExplained(t *testing.T) {
 			r := runProgram(t, options{breaks: map[resourceName]string{test.broken: test.reason}})
 			require.ErrorContains(t, r.err, test.reason, "the provider's own words stay")
 			said := strings.Join(r.log, "\n")
+			require.Len(t, r.refusals, 1)
+			assert.Contains(t, said, r.refusals[0].Error(), "the event log has what is printed")
 			for _, text := range test.says {
 				assert.Contains(t, said, text)
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +12,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
 
@@ -29,6 +33,9 @@ var digest = "sha256:" + strings.Repeat("ab", 32)
 type run struct {
 	*monitor
 	err error
+	// refusals and prices are what the program appended to its event log.
+	refusals []*refusal.Refusal
+	prices   []float64
 }
 
 // options change a run from the default stack in a generous region.
@@ -74,14 +81,26 @@ func runProgram(t *testing.T, o options) run {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 
-	err = pulumi.RunErr(stack.Run, func(info *pulumi.RunInfo) {
+	events := filepath.Join(t.TempDir(), "events")
+	err = pulumi.RunErr(stack.Program(eventlog.To(events)), func(info *pulumi.RunInfo) {
 		info.Project, info.Stack = projectName, stackName
 		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
 		info.Config, info.DryRun = settingsOf(o.config), o.preview
 	})
 	server.Stop()
 	require.NoError(t, <-served)
-	return run{monitor: m, err: err}
+	r := run{monitor: m, err: err}
+	logged, err := eventlog.Read(events)
+	require.NoError(t, err)
+	for _, event := range logged {
+		if event.Refusal != nil {
+			r.refusals = append(r.refusals, event.Refusal)
+		}
+		if event.HourlyUSD != nil {
+			r.prices = append(r.prices, *event.HourlyUSD)
+		}
+	}
+	return r
 }
 
 // green is a run that must succeed.
@@ -124,4 +143,16 @@ func (r run) export(t *testing.T, name string) any {
 	value, ok := r.exports[resource.PropertyKey(name)]
 	require.True(t, ok, "the stack exports no %q", name)
 	return plain(value)
+}
+
+// refused is a run that must end with refusals. It returns their codes and what was printed.
+func (r run) refused(t *testing.T) (codes []string, printed string) {
+	t.Helper()
+	require.ErrorIs(t, r.err, stack.ErrReported)
+	for _, one := range r.refusals {
+		codes = append(codes, one.Code)
+		assert.NotEmpty(t, one.Next, one.Summary)
+		assert.NotEmpty(t, one.Billing, one.Summary)
+	}
+	return codes, strings.Join(r.log, "\n")
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
 const (
@@ -47,9 +49,10 @@ func TestHeadThatCannotFitIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := runProgram(t, options{config: config})
-			require.ErrorContains(t, r.err, "placing the head")
-			require.ErrorContains(t, r.err, "next: pulumi config set --path ray.headCpu")
-			assert.Empty(t, r.ofType(rayCluster))
+			codes, printed := r.refused(t)
+			assert.Equal(t, []string{workloads.CodeHead}, codes)
+			assert.Contains(t, printed, "next:     pulumi config set --path ray.headCpu")
+			assert.Len(t, r.all(), 1, "nothing but the provider that asked")
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
 // WorkerShape is what one worker pod asks of its node.
@@ -20,6 +21,9 @@ type WorkerShape struct {
 	// EFA is all of the node's interfaces.
 	EFA int
 }
+
+// CodeHead is the code of the refusal of a head that does not fit a system node.
+const CodeHead = "head-too-large"
 
 // ErrShape means that the pods cannot be cut from the nodes.
 var ErrShape = errors.New("pods do not fit")
@@ -114,10 +118,15 @@ func CheckHead(node capacity.InstanceType, headCPU, headMemory string) error {
 		}
 	}
 	if cpu.MilliValue() > int64(cpuMillis) || memory.Value() > int64(memoryMiB)<<20 {
-		return fmt.Errorf("placing the head with %s CPU and %s memory on a %s: %w: with the other pods it asks for %dm CPU and %d MiB, "+
-			"and about %dm and %d MiB are allocatable; next: pulumi config set --path ray.headCpu 3 && pulumi config set --path ray.headMemory 10Gi, "+
-			"or a larger system.instanceType", headCPU, headMemory, node.Name, ErrShape,
-			cpu.MilliValue(), memory.Value()>>20, cpuMillis, memoryMiB)
+		return &refusal.Refusal{
+			Code: CodeHead, Summary: fmt.Sprintf(
+				"refused: a Ray head with %s CPU and %s memory on a %s (%s)", headCPU, headMemory, node.Name, CodeHead),
+			Cause: fmt.Sprintf("with the other pods it requests %dm CPU and %d MiB, and about %dm and %d MiB are allocatable",
+				cpu.MilliValue(), memory.Value()>>20, cpuMillis, memoryMiB),
+			Next: "pulumi config set --path ray.headCpu 3 && pulumi config set --path ray.headMemory 10Gi, " +
+				"or a larger system.instanceType",
+			Billing: refusal.NothingCreated,
+		}
 	}
 	return nil
 }

@@ -61,11 +61,11 @@ func TestCheckHead(t *testing.T) {
 	node := capacity.InstanceType{Name: "m7i.xlarge", VCPUs: 4, MemoryMiB: 16384}
 	require.NoError(t, CheckHead(node, "3", "10Gi"))
 	require.NoError(t, CheckHead(node, "3470m", "10Gi"), "to the last millicpu")
-	require.ErrorIs(t, CheckHead(node, "3471m", "10Gi"), ErrShape)
-	require.ErrorIs(t, CheckHead(node, "4", "10Gi"), ErrShape)
+	require.ErrorContains(t, CheckHead(node, "3471m", "10Gi"), CodeHead)
+	require.ErrorContains(t, CheckHead(node, "4", "10Gi"), CodeHead)
 	require.NoError(t, CheckHead(node, "3", "13510Mi"), "to the last MiB")
-	require.ErrorIs(t, CheckHead(node, "3", "13511Mi"), ErrShape)
-	require.ErrorIs(t, CheckHead(node, "3", "14Gi"), ErrShape, "the kernel sees less than 16 GiB of them")
+	require.ErrorContains(t, CheckHead(node, "3", "13511Mi"), CodeHead)
+	require.ErrorContains(t, CheckHead(node, "3", "14Gi"), CodeHead, "the kernel sees less than 16 GiB of them")
 	require.Error(t, CheckHead(node, "x", "10Gi"))
 	require.Error(t, CheckHead(node, "3", "x"))
 }

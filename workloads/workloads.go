@@ -31,8 +31,6 @@ type Args struct {
 	// GPUType describes the GPU nodes, Workers is their number.
 	GPUType capacity.InstanceType
 	Workers int
-	// SystemType describes the system nodes, on one of which the head must fit.
-	SystemType capacity.InstanceType
 	// Environment is set on the workers.
 	Environment map[string]string
 	// Await is how long the RayCluster may take until its pods are ready; 0 waits for nothing. A training job waits better, with
@@ -62,9 +60,6 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	opts = append(opts, pulumi.Providers(args.Kubernetes))
 	if err := ctx.RegisterComponentResource("ray-train-efa:workloads:Workloads", name, w, opts...); err != nil {
 		return nil, fmt.Errorf("registering workloads %q: %w", name, err)
-	}
-	if err := CheckHead(args.SystemType, args.Ray.HeadCPU, args.Ray.HeadMemory); err != nil {
-		return nil, err
 	}
 	b := builder{ctx: ctx, args: args, options: []pulumi.ResourceOption{pulumi.Parent(w)}}
 	namespace, err := corev1.NewNamespace(ctx, "ray", &corev1.NamespaceArgs{

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
 // region is a Source of fixed answers; what it lacks is an error.
@@ -19,6 +21,17 @@ type region struct {
 	// others counts instances of other stacks, addresses and vpcs the same.
 	others          map[string]int
 	addresses, vpcs int
+}
+
+// refusedFor asserts that err holds exactly one refusal, of that code, and returns it.
+func refusedFor(t *testing.T, err error, code string) *refusal.Refusal {
+	t.Helper()
+	refusals := refusal.All(err)
+	require.Len(t, refusals, 1)
+	assert.Equal(t, code, refusals[0].Code)
+	assert.NotEmpty(t, refusals[0].Next)
+	assert.Contains(t, refusals[0].Billing, "nothing new")
+	return refusals[0]
 }
 
 var errNoAnswer = errors.New("throttled")
@@ -154,13 +167,13 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 		{name: "no Local Zone for the control plane", change: func(r *region) {
 			r.zones["m7i.xlarge"], r.zones["g6.12xlarge"] = []string{local, "us-east-2b"}, []string{local, "us-east-2b"}
 		},
-			wanted: "us-east-2b", says: "choosing a second zone"},
+			wanted: "us-east-2b", says: "EKS needs a second zone"},
 		{name: "no zone without control planes", change: func(r *region) { r.ids["us-east-2b"] = "use1-az3" },
 			zone: "us-east-2c", second: "us-east-2a"},
 		{name: "nor as the second", change: func(r *region) { r.ids["us-east-2a"] = "cac1-az3" },
 			zone: "us-east-2b", second: "us-east-2c", others: []string{"us-east-2c"}},
 		{name: "nor when asked for", wanted: "us-east-2b", change: func(r *region) { r.ids["us-east-2b"] = "usw1-az2" },
-			says: `checking availabilityZone "us-east-2b": not offered: g6.12xlarge and m7i.xlarge are both offered, and EKS makes control planes, in [us-east-2c] only`},
+			says: `availabilityZone "us-east-2b" (not-offered)` + "\ncause:    only [us-east-2c] offers both g6.12xlarge and m7i.xlarge, and supports control planes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,7 +183,7 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 			asked.Zone = test.wanted
 			plan, err := Check(source, asked)
 			if test.says != "" {
-				require.ErrorIs(t, err, ErrNoOffering)
+				refusedFor(t, err, CodeNotOffered)
 				require.ErrorContains(t, err, test.says)
 				return
 			}
@@ -186,12 +199,12 @@ func TestAVersionThatEKSDoesNotMake(t *testing.T) {
 	source, asked := ohio(), request()
 	source.support = Unsupported
 	_, err := Check(source, asked)
-	require.ErrorIs(t, err, ErrVersion)
-	require.ErrorContains(t, err, "EKS says UNSUPPORTED; next: aws eks describe-cluster-versions --region us-east-2")
+	refusedFor(t, err, CodeVersion)
+	require.ErrorContains(t, err, "EKS reports UNSUPPORTED for this version\nnext:     aws eks describe-cluster-versions --region us-east-2")
 	asked.KubernetesVersion = "1.99"
 	plan, err := Check(ohio(), asked)
-	require.ErrorIs(t, err, ErrVersion)
-	require.ErrorContains(t, err, "EKS does not list it")
+	refusedFor(t, err, CodeVersion)
+	require.ErrorContains(t, err, "EKS does not list this version")
 	assert.InDelta(t, 0.60, plan.Estimate.Lines[2].UnitUSD, 1e-9, "never taken for standard")
 }
 
@@ -210,7 +223,7 @@ func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
 	both := request()
 	both.GPU = Group{"m7i.xlarge", 2, 100}
 	_, err := Check(source, both)
-	require.ErrorIs(t, err, ErrQuota)
+	refusedFor(t, err, CodeQuota)
 	require.ErrorContains(t, err, "12 vCPUs are needed, 5 granted")
 }
 
@@ -223,7 +236,7 @@ func TestQuotaLessUsage(t *testing.T) {
 	}{
 		{"room beside others", func(r *region) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
 		{"another G instance", func(r *region) { r.others = map[string]int{"g6.12xlarge": 1} },
-			"96 vCPUs are needed, 96 granted, 48 in use outside this stack; next: aws service-quotas request-service-quota-increase " +
+			"96 vCPUs are needed, 96 granted, 48 in use outside this stack\nnext:     aws service-quotas request-service-quota-increase " +
 				"--service-code ec2 --quota-code L-DB2E81BA --desired-value 144 --region us-east-2"},
 		{"instances of another quota", func(r *region) { r.others = map[string]int{"trn1.32xlarge": 7} }, ""},
 		{"every address taken", func(r *region) { r.addresses = 5 }, "1 addresses are needed, 5 granted, 5 in use"},
@@ -239,7 +252,7 @@ func TestQuotaLessUsage(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			require.ErrorIs(t, err, ErrQuota)
+			refusedFor(t, err, CodeQuota)
 			require.ErrorContains(t, err, test.says)
 		})
 	}
@@ -265,15 +278,16 @@ func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
 	estimate := Price(elsewhere, StandardSupport)
 	assert.Equal(t, []string{"g6.12xlarge", "m7i.xlarge"}, estimate.Unknown())
 	assert.Contains(t, estimate.Table(), "unknown  2 x g6.12xlarge")
-	require.ErrorIs(t, estimate.refusal(1000), ErrPrice)
-	require.ErrorContains(t, estimate.refusal(1000), `next: pulumi config set --path --type float 'prices["g6.12xlarge"]' USD_PER_HOUR`)
+	unknown := refusedFor(t, estimate.check(1000), CodePrice)
+	assert.Equal(t, "the price of g6.12xlarge and m7i.xlarge is unknown", unknown.Cause)
+	require.ErrorContains(t, unknown, `next:     pulumi config set --path --type float 'prices["g6.12xlarge"]' USD_PER_HOUR`)
 
 	elsewhere.Prices = map[string]float64{"g6.12xlarge": 5, "m7i.xlarge": 0.25}
 	estimate = Price(elsewhere, StandardSupport)
 	assert.Empty(t, estimate.Unknown())
 	assert.InDelta(t, 10.4, estimate.HourlyUSD(), 1e-9)
-	require.NoError(t, estimate.refusal(10.4))
-	require.ErrorIs(t, estimate.refusal(10.39), ErrPrice)
+	require.NoError(t, estimate.check(10.4))
+	refusedFor(t, estimate.check(10.39), CodePrice)
 }
 
 func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {

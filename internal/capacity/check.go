@@ -4,24 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
-// The ways in which Check refuses; each is wrapped with the subject and the next command.
-var (
-	// ErrNoOffering means that no zone, or not the wanted one, offers the instance types.
-	ErrNoOffering = errors.New("not offered")
-	// ErrQuota means that AWS would not let the account start the instances.
-	ErrQuota = errors.New("quota too low")
-	// ErrPrice means that the stack would cost more than allowed, or an unknown amount.
-	ErrPrice = errors.New("price refused")
-	// ErrUnfit means that an instance type cannot do what the stack needs.
-	ErrUnfit = errors.New("instance type unfit")
-	// ErrVersion means that EKS makes no cluster of the Kubernetes version.
-	ErrVersion = errors.New("version refused")
+// The codes of the refusals that Check returns.
+const (
+	// CodeNotOffered means that no zone, or not the chosen one, offers the instance types.
+	CodeNotOffered = "not-offered"
+	// CodeQuota means that a quota of the account is too low.
+	CodeQuota = "quota-too-low"
+	// CodePrice means that the stack would cost more than allowed, or an unknown amount.
+	CodePrice = "price-refused"
+	// CodeInstanceType means that an instance type lacks GPUs or EFA.
+	CodeInstanceType = "instance-type-unfit"
+	// CodeVersion means that EKS does not create clusters of the Kubernetes version.
+	CodeVersion = "kubernetes-version-refused"
 )
 
-// Check asks source everything that could refuse the stack later and dearer. It reports all refusals at once; the plan
-// is complete as far as it could be made even then, so that its price can be shown.
+// Check finds out, before anything costs money, whether AWS can run the stack. Its error joins every
+// refusal, or is the failure of a question to AWS. The plan is as complete as it can be even then,
+// so that its price can be shown.
 func Check(source Source, request Request) (Plan, error) {
 	var plan Plan
 	gpu, system, err := describe(source, request)
@@ -29,43 +32,40 @@ func Check(source Source, request Request) (Plan, error) {
 		return plan, err
 	}
 	plan.GPU, plan.System = gpu, system
-	var refusals []error
-	if err := fit(gpu); err != nil {
-		refusals = append(refusals, err)
-	}
+	refusals := []error{fit(gpu)}
 
 	gpuZones, systemZones, err := zonesOf(source, request)
 	if err != nil {
 		return plan, err
 	}
 	plan.Zone, plan.ControlPlaneZone, err = chooseZones(request, gpuZones, systemZones)
-	if err != nil {
-		refusals = append(refusals, err)
-	}
-	plan.OtherZones = slices.DeleteFunc(intersect(gpuZones, systemZones), func(zone string) bool { return zone == plan.Zone })
+	refusals = append(refusals, err)
+	plan.OtherZones = slices.DeleteFunc(intersect(gpuZones, systemZones),
+		func(zone string) bool { return zone == plan.Zone })
 
 	plan.Quotas, err = countQuotas(source, request, gpu, system)
 	if err != nil {
 		return plan, err
 	}
 	for _, use := range plan.Quotas {
-		if err := use.refusal(request.Region); err != nil {
-			refusals = append(refusals, err)
-		}
+		refusals = append(refusals, use.check(request.Region))
 	}
 
 	support, err := source.Support(request.KubernetesVersion)
 	if err != nil {
 		return plan, fmt.Errorf("asking how EKS supports Kubernetes %q: %w", request.KubernetesVersion, err)
 	}
-	if err := support.refusal(request); err != nil {
-		refusals = append(refusals, err)
-	}
 	plan.Estimate = Price(request, support)
-	if err := plan.Estimate.refusal(request.MaxHourlyUSD); err != nil {
-		refusals = append(refusals, err)
-	}
+	refusals = append(refusals, support.check(request), plan.Estimate.check(request.MaxHourlyUSD))
 	return plan, errors.Join(refusals...)
+}
+
+// refuse returns a refusal. Nothing has been created when Check runs.
+func refuse(code, checked, cause, next string) error {
+	return &refusal.Refusal{
+		Code: code, Summary: "refused: " + checked + " (" + code + ")", Cause: cause, Next: next,
+		Billing: refusal.NothingCreated,
+	}
 }
 
 func describe(source Source, request Request) (gpu, system InstanceType, err error) {
@@ -78,26 +78,29 @@ func describe(source Source, request Request) (gpu, system InstanceType, err err
 	return gpu, system, nil
 }
 
-// refusal is the error for a version of which EKS would make no cluster, which it would say only after the network is made.
-func (s Support) refusal(request Request) error {
+// check refuses a version that EKS does not support. EKS itself would refuse it only after the
+// network is created.
+func (s Support) check(request Request) error {
 	if s != "" && s != Unsupported {
 		return nil
 	}
-	says := "does not list it"
+	cause := "EKS does not list this version"
 	if s != "" {
-		says = "says " + string(s)
+		cause = "EKS reports " + string(s) + " for this version"
 	}
-	return fmt.Errorf("checking kubernetesVersion %q: %w: EKS %s; next: aws eks describe-cluster-versions --region %s "+
-		"--query 'clusterVersions[].[clusterVersion,versionStatus]' --output text, then pulumi config set kubernetesVersion VERSION "+
-		"and both amiRelease settings", request.KubernetesVersion, ErrVersion, says, request.Region)
+	return refuse(CodeVersion, fmt.Sprintf("kubernetesVersion %q", request.KubernetesVersion), cause,
+		fmt.Sprintf("aws eks describe-cluster-versions --region %s --query "+
+			"'clusterVersions[].[clusterVersion,versionStatus]' --output text, then "+
+			"pulumi config set kubernetesVersion VERSION and both amiRelease settings", request.Region))
 }
 
-// fit refuses a GPU group that could never prove anything: without GPUs nothing trains, without EFA nothing rides it.
+// fit refuses a GPU group that cannot prove anything: training needs GPUs, and the proof needs EFA.
 func fit(gpu InstanceType) error {
-	if gpu.GPUs < 1 || gpu.EFAInterfaces < 1 {
-		return fmt.Errorf("checking gpu.instanceType %q: %w: it has %d GPUs and %d EFA interfaces, and both are needed; "+
-			"next: aws ec2 describe-instance-types --filters Name=network-info.efa-supported,Values=true "+
-			"--query 'InstanceTypes[?GpuInfo].InstanceType'", gpu.Name, ErrUnfit, gpu.GPUs, gpu.EFAInterfaces)
+	if gpu.GPUs > 0 && gpu.EFAInterfaces > 0 {
+		return nil
 	}
-	return nil
+	return refuse(CodeInstanceType, fmt.Sprintf("gpu.instanceType %q", gpu.Name),
+		fmt.Sprintf("it has %d GPUs and %d EFA interfaces, and both are needed", gpu.GPUs, gpu.EFAInterfaces),
+		"aws ec2 describe-instance-types --filters Name=network-info.efa-supported,Values=true "+
+			"--query 'InstanceTypes[?GpuInfo].InstanceType'")
 }

@@ -146,17 +146,19 @@ func ReadTotal(text string) (float64, bool) {
 	return total, err == nil
 }
 
-// refusal compares the estimate with the limit. An unknown price cannot be shown to be below any limit, so it refuses too.
-func (e Estimate) refusal(maxHourlyUSD float64) error {
+// check compares the estimate with the limit. It refuses an unknown price too, because that may be
+// above any limit.
+func (e Estimate) check(maxHourlyUSD float64) error {
 	if unknown := e.Unknown(); len(unknown) > 0 {
-		return fmt.Errorf("checking maxHourlyUsd: %w: no price of %s is known; "+
-			"next: pulumi config set --path --type float 'prices[\"%s\"]' USD_PER_HOUR",
-			ErrPrice, strings.Join(unknown, " and "), unknown[0])
+		return refuse(CodePrice, "maxHourlyUsd",
+			"the price of "+strings.Join(unknown, " and ")+" is unknown",
+			fmt.Sprintf("pulumi config set --path --type float 'prices[\"%s\"]' USD_PER_HOUR", unknown[0]))
 	}
 	if total := e.HourlyUSD(); total > maxHourlyUSD {
-		return fmt.Errorf("checking maxHourlyUsd: %w: the stack would cost %.4f USD per hour and %.2f are allowed; "+
-			"next: pulumi config set maxHourlyUsd %.2f, or choose fewer or smaller nodes",
-			ErrPrice, total, maxHourlyUSD, math.Ceil(total*100)/100)
+		return refuse(CodePrice, "maxHourlyUsd",
+			fmt.Sprintf("the stack would cost %.4f USD per hour and %.2f are allowed", total, maxHourlyUSD),
+			fmt.Sprintf("pulumi config set maxHourlyUsd %.2f, or choose fewer or smaller nodes",
+				math.Ceil(total*100)/100))
 	}
 	return nil
 }

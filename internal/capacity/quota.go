@@ -19,8 +19,8 @@ type QuotaUse struct {
 	Granted float64
 }
 
-// refusal is the error with the command that asks AWS for more; nil when the quota suffices.
-func (u QuotaUse) refusal(region string) error {
+// check refuses a quota that does not suffice, and names the command that requests more.
+func (u QuotaUse) check(region string) error {
 	if float64(u.Needed+u.Others) <= u.Granted {
 		return nil
 	}
@@ -28,8 +28,9 @@ func (u QuotaUse) refusal(region string) error {
 	if u.Others > 0 {
 		used = fmt.Sprintf(", %d in use outside this stack", u.Others)
 	}
-	return fmt.Errorf("checking quota %s (%s): %w: %d %s are needed, %g granted%s; next: %s",
-		u.Code, u.Name, ErrQuota, u.Needed, u.Unit, u.Granted, used, increaseCommand(u.Service, u.Code, u.Needed+u.Others, region))
+	return refuse(CodeQuota, fmt.Sprintf("quota %s (%s)", u.Code, u.Name),
+		fmt.Sprintf("%d %s are needed, %g granted%s", u.Needed, u.Unit, u.Granted, used),
+		increaseCommand(u.Service, u.Code, u.Needed+u.Others, region))
 }
 
 // IncreaseCommand is the exact command that asks for a quota of EC2.

@@ -41,33 +41,38 @@ func inRegion(zone, region string) bool {
 	return ok && len(letter) == 1 && letter >= "a" && letter <= "z"
 }
 
-// chooseZones picks the zone of all nodes, the alphabetically first that offers both types unless one is asked for, and
-// another zone for the control plane. An offering is not capacity: AWS may still have none left when the group starts.
+// chooseZones returns the zone of all nodes and another one for the control plane. Unless the request
+// names a zone, it is the first one in the alphabet that offers both types. An offering is not
+// capacity: AWS may have none left when the node group starts.
 func chooseZones(request Request, gpuZones, systemZones []string) (zone, controlPlane string, err error) {
 	both := intersect(gpuZones, systemZones)
 	zone = request.Zone
 	switch {
 	case len(both) == 0:
-		return "", "", fmt.Errorf("choosing a zone of %q: %w: %s in [%s], %s in [%s], no zone has both; "+
-			"next: aws ec2 describe-instance-type-offerings --location-type availability-zone "+
-			"--filters Name=instance-type,Values=%s --region REGION, then pulumi config set awsRegion REGION",
-			request.Region, ErrNoOffering, request.GPU.Type, strings.Join(sorted(gpuZones), " "),
-			request.System.Type, strings.Join(sorted(systemZones), " "), request.GPU.Type)
+		return "", "", refuse(CodeNotOffered, fmt.Sprintf("awsRegion %q", request.Region),
+			fmt.Sprintf("no zone offers both instance types: %s is offered in [%s], %s in [%s]",
+				request.GPU.Type, strings.Join(sorted(gpuZones), " "),
+				request.System.Type, strings.Join(sorted(systemZones), " ")),
+			"aws ec2 describe-instance-type-offerings --location-type availability-zone "+
+				"--filters Name=instance-type,Values="+request.GPU.Type+
+				" --region REGION, then pulumi config set awsRegion REGION")
 	case zone == "":
 		zone = both[0]
 	case !slices.Contains(both, zone):
-		return "", "", fmt.Errorf("checking availabilityZone %q: %w: %s and %s are both offered, and EKS makes control planes, in [%s] only; "+
-			"next: pulumi config set availabilityZone %s",
-			zone, ErrNoOffering, request.GPU.Type, request.System.Type, strings.Join(both, " "), both[0])
+		return "", "", refuse(CodeNotOffered, fmt.Sprintf("availabilityZone %q", zone),
+			fmt.Sprintf("only [%s] offers both %s and %s, and supports control planes of EKS",
+				strings.Join(both, " "), request.GPU.Type, request.System.Type),
+			"pulumi config set availabilityZone "+both[0])
 	}
 	for _, other := range sorted(append(slices.Clone(systemZones), gpuZones...)) {
 		if other != zone {
 			return zone, other, nil
 		}
 	}
-	return "", "", fmt.Errorf("choosing a second zone of %q for the control plane: %w: %s is offered in %s only; "+
-		"next: pulumi config set --path system.instanceType with a type that two zones offer",
-		request.Region, ErrNoOffering, request.System.Type, zone)
+	return "", "", refuse(CodeNotOffered, fmt.Sprintf("awsRegion %q", request.Region),
+		fmt.Sprintf("EKS needs a second zone for the control plane, and %s is offered in %s only",
+			request.System.Type, zone),
+		"pulumi config set --path system.instanceType with a type that two zones offer")
 }
 
 func intersect(a, b []string) []string {

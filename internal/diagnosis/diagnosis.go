@@ -1,104 +1,78 @@
-// Package diagnosis turns the error of a resource that AWS, EKS or Helm could not make into what a person needs: the cause, the
-// evidence, the next command and what bills meanwhile. It is pure; the program calls it from a hook on failed resources.
+// Package diagnosis explains why AWS, EKS or Helm could not create, change or delete a resource.
+//
+// It turns the provider's error into a refusal: the cause, the evidence, the next command and what
+// costs money until then. The program calls it from a hook on failed resources.
 package diagnosis
 
 import (
 	"fmt"
 	"strings"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
-// Failure is one resource that could not be made, changed or deleted.
+// Failure is one resource that could not be created, changed or deleted.
 type Failure struct {
 	// Type is the resource's type token, Name its name in the program.
 	Type, Name string
 	// Operation is "create", "update" or "delete".
 	Operation string
-	// Error is what the provider said.
+	// Error is the provider's error.
 	Error string
 }
 
 // Group is one of the stack's node groups.
 type Group struct {
-	// InstanceType and Nodes are what it asks EC2 for.
+	// InstanceType and Nodes are what the group requests from EC2.
 	InstanceType string
 	Nodes        int
-	// VCPUs is what its instances count against the quota QuotaCode, "" where that is unknown.
+	// QuotaCode is the quota that the instances count against; empty when it is unknown.
 	QuotaCode string
-	VCPUs     int
+	// VCPUs is what the instances count against that quota.
+	VCPUs int
 }
 
-// Stack is what a diagnosis knows of the stack, all of it before anything is made.
+// Stack is what is known about the stack before anything is created.
 type Stack struct {
 	Region, ClusterName string
-	// Zone is where the nodes are, OtherZones are those that offer both instance types too.
+	// Zone is where the nodes are. OtherZones offer both instance types too.
 	Zone       string
 	OtherZones []string
-	// Groups holds the node groups by their resources' names.
+	// Groups holds the node groups by the names of their resources.
 	Groups map[string]Group
-	// HourlyUSD is the price of the whole stack, GPUHourlyUSD the part of it that the GPU nodes cost.
+	// HourlyUSD is the price of the whole stack, GPUHourlyUSD the part that the GPU nodes cost.
 	HourlyUSD, GPUHourlyUSD float64
 }
 
-// Diagnosis is one failure explained.
-type Diagnosis struct {
-	Failure
-	// Code is stable and kebab-case, such as "no-capacity".
-	Code string
-	// Cause says why, Next what to run about it.
-	Cause, Next string
-	// Billing says what costs money while nothing is done.
-	Billing string
-}
-
-// Explain finds the first rule that fits. There is one for every failure: the last fits all.
-func Explain(f Failure, s Stack) Diagnosis {
+// Explain returns the failure as a refusal. The first rule that fits explains it; the last rule
+// fits every failure.
+func Explain(f Failure, s Stack) *refusal.Refusal {
+	explained := &refusal.Refusal{Evidence: evidence(f.Error), Billing: s.billing()}
 	for _, r := range rules() {
-		if !r.fits(f) {
-			continue
+		if r.fits(f) {
+			explained.Code = r.code
+			explained.Cause, explained.Next = r.explain(f, s)
+			break
 		}
-		cause, next := r.explain(f, s)
-		return Diagnosis{Failure: f, Code: r.code, Cause: cause, Next: next, Billing: s.billing()}
 	}
-	return Diagnosis{Failure: f, Billing: s.billing()} // not reached: the last rule fits all
+	explained.Summary = fmt.Sprintf("refused: could not %s %s %q (%s)",
+		f.Operation, shortType(f.Type), f.Name, explained.Code)
+	return explained
 }
 
-// billing is an upper bound: what was made before the failure stays and bills, and so do those instances of a failed group
-// that did start.
+// billing is an upper bound. Whatever was created before the failure stays and costs money, and so
+// do the instances of a failed group that did start.
 func (s Stack) billing() string {
 	if s.HourlyUSD <= 0 {
-		return "an unknown price per hour for what was made so far, until `pulumi destroy`"
+		return "an unknown price per hour for what was created so far, until `pulumi destroy`"
 	}
-	return fmt.Sprintf("at most $%.2f per hour for what was made so far ($%.2f without GPU nodes) until `pulumi destroy`",
-		s.HourlyUSD, s.HourlyUSD-s.GPUHourlyUSD)
+	return fmt.Sprintf("at most $%.2f per hour for what was created so far "+
+		"($%.2f without GPU nodes) until `pulumi destroy`", s.HourlyUSD, s.HourlyUSD-s.GPUHourlyUSD)
 }
 
-// The beginnings of a message's lines, by which Parse knows them again.
-const (
-	causeLine   = "cause:    "
-	nextLine    = "next:     "
-	billingLine = "billing:  "
-)
-
-// Render writes the message: a screen at most, without a final line end.
-func (d Diagnosis) Render() string {
-	lines := []string{
-		fmt.Sprintf("refused: could not %s %s %q (%s)", d.Operation, shortType(d.Type), d.Name, d.Code),
-		causeLine + d.Cause,
-	}
-	label := "evidence: "
-	for _, line := range screen.Wrap(evidence(d.Error), screen.Columns-len(label), evidenceLines) {
-		lines = append(lines, label+line)
-		label = strings.Repeat(" ", len(label))
-	}
-	return screen.Fit(append(lines, nextLine+d.Next), []string{billingLine + d.Billing}, "")
-}
-
-// evidenceLines is how much of a provider's words is shown; the engine prints all of them below the message.
-const evidenceLines = 4
-
-// evidence takes the bridge's list of one and its waiter's words off what AWS said at last.
+// evidence removes the list heading and the waiter's words that the provider puts before the reply
+// of AWS.
 func evidence(text string) string {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "1 error occurred:\n\t* ")
 	if _, last, ok := strings.Cut(text, "last error: "); ok {

@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// The beginnings of the lines that Parse reads.
+const (
+	causeLine = "cause:    "
+	nextLine  = "next:     "
+)
+
 // Parsed is what a reader of messages gets back out of one.
 type Parsed struct{ Code, Cause, Next string }
 

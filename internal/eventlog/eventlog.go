@@ -29,8 +29,11 @@ type Event struct {
 // Log appends events to a file. The zero value drops them.
 type Log struct{ path string }
 
-// FromEnvironment returns the log that the environment names; one that drops events where it names none.
-func FromEnvironment() Log { return Log{path: os.Getenv(Variable)} }
+// To returns a log that appends to the file called path.
+func To(path string) Log { return Log{path: path} }
+
+// FromEnvironment returns the log that the environment names, or one that drops events where it names none.
+func FromEnvironment() Log { return To(os.Getenv(Variable)) }
 
 // Append writes one event. Each is one write to a file opened for appending, so that several processes can share the file.
 func (l Log) Append(event Event) error {

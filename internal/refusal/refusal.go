@@ -5,10 +5,16 @@
 package refusal
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
+
+// NothingCreated is the Billing of a refusal that comes before the program creates anything.
+const NothingCreated = "nothing new: this run created nothing; " +
+	"what an earlier one created costs money until `pulumi destroy`"
 
 // Refusal is the reason why an update was refused. It is an error.
 type Refusal struct {
@@ -69,4 +75,22 @@ func (r *Refusal) Error() string {
 		ending = append(ending, "billing:  "+r.Billing)
 	}
 	return screen.Fit(lines, ending, "in the report")
+}
+
+// All returns every refusal in the tree of err, in the order in which errors.Join and Unwrap hold them.
+func All(err error) []*Refusal {
+	switch e := err.(type) { //nolint:errorlint // the tree is walked here
+	case nil:
+		return nil
+	case *Refusal:
+		return []*Refusal{e}
+	case interface{ Unwrap() []error }:
+		var all []*Refusal
+		for _, branch := range e.Unwrap() {
+			all = slices.Concat(all, All(branch))
+		}
+		return all
+	default:
+		return All(errors.Unwrap(err))
+	}
 }

@@ -3,6 +3,8 @@ package settings
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
 // Problem is one setting that cannot be used.
@@ -41,6 +43,22 @@ func (p Problem) String() string {
 	return b.String()
 }
 
+// Refusal returns the problem as data.
+func (p Problem) Refusal() *refusal.Refusal {
+	r := &refusal.Refusal{
+		Code: "setting-refused", Summary: fmt.Sprintf("%s:%s is %q", Namespace, p.Key, p.Value),
+		Cause: p.Cause, Evidence: p.Value, Next: p.Next,
+		Billing: refusal.NothingCreated,
+	}
+	if p.Missing {
+		r.Code, r.Summary = "setting-missing", fmt.Sprintf("%s:%s is not set", Namespace, p.Key)
+	}
+	if p.Allowed != "" {
+		r.Context = []string{"allowed: " + p.Allowed}
+	}
+	return r
+}
+
 // pathFlag makes the CLI put a name with dots into its group, where the engine keeps the others.
 func pathFlag(key string) string {
 	if strings.Contains(key, ".") {
@@ -51,6 +69,15 @@ func pathFlag(key string) string {
 
 // Problems is every unusable setting of a stack, in the order of the settings' table.
 type Problems []Problem
+
+// Unwrap returns each problem as a refusal.
+func (p Problems) Unwrap() []error {
+	refusals := make([]error, len(p))
+	for i, problem := range p {
+		refusals[i] = problem.Refusal()
+	}
+	return refusals
+}
 
 // Error lists all problems, because fixing them one run at a time wastes a preview each.
 func (p Problems) Error() string {

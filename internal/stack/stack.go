@@ -2,6 +2,7 @@
 package stack
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,13 +13,25 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/cluster"
 	"github.com/ray-train-efa/ray-train-efa/infra"
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// Run is the program: settings, capacity, infrastructure, cluster, workloads, job, exports.
-func Run(ctx *pulumi.Context) error {
+// Program returns the program. It appends its refusals and the price to events; main passes
+// eventlog.FromEnvironment(), a rehearsal a log of its own.
+//
+// A program that refuses prints the reasons itself and returns ErrReported.
+func Program(events eventlog.Log) pulumi.RunFunc {
+	return func(ctx *pulumi.Context) error {
+		report := reporter{ctx: ctx, events: events, zone: &nodeZone{}}
+		return report.refuse(run(ctx, report))
+	}
+}
+
+// run reads the settings, checks the capacity, creates everything and exports the outputs.
+func run(ctx *pulumi.Context, report reporter) error {
 	s, err := settings.Load(ctx)
 	if err != nil {
 		return err
@@ -26,7 +39,7 @@ func Run(ctx *pulumi.Context) error {
 	if err := warnOfPrivateEndpoint(ctx, s); err != nil {
 		return err
 	}
-	// One explicit provider, with the region of the settings: a default one would take the shell's.
+	// One explicit provider with the region of the settings: the default one would use the shell's.
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
 		Region:      pulumi.String(s.Region),
 		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.ToStringMap(stackTags(ctx))},
@@ -34,15 +47,15 @@ func Run(ctx *pulumi.Context) error {
 	if err != nil {
 		return fmt.Errorf("making the AWS provider: %w", err)
 	}
-	plan, err := preflight(ctx, provider, s)
+	plan, err := checkCapacity(ctx, report, provider, s)
 	if err != nil {
 		return err
 	}
-	where := &whereabouts{zone: plan.Zone}
-	if err := explainFailures(ctx, s, plan, where); err != nil {
+	report.zone.set(plan.Zone)
+	if err := report.explainFailures(s, plan); err != nil {
 		return err
 	}
-	made, err := build(ctx, provider, s, plan, where)
+	made, err := build(ctx, report, provider, s, plan)
 	if err != nil {
 		return err
 	}
@@ -50,8 +63,9 @@ func Run(ctx *pulumi.Context) error {
 	return nil
 }
 
-// warnOfPrivateEndpoint says, in preview too, what an API server inside a VPC that the stack itself makes means: nobody can be in
-// that VPC yet. It refuses nothing, since a stack that stands may well be updated from inside.
+// warnOfPrivateEndpoint warns, in preview too, about an API server that is reachable only from the
+// stack's own VPC: on the first update no machine can be in that VPC yet. It is not refused, because
+// an existing stack may well be updated from inside.
 func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
 	if len(s.PublicAccess) > 0 {
 		return nil
@@ -63,19 +77,23 @@ func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
 }
 
 // privateEndpoint is that warning.
-const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack's VPC will reach the API server, and the first `pulumi up` " +
-	"makes that VPC. Run from outside, it cannot finish: the Helm releases and the gate wait for the API server in vain after everything " +
-	"bills, and so does a later up or destroy.\n" +
-	"next:     pulumi config set --path 'publicAccessCidrs[0]' \"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs " +
-	"inside that VPC"
+const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack's VPC can reach the " +
+	"API server, and the first `pulumi up` creates that VPC. An update that runs outside of it cannot " +
+	"finish: the Helm releases and the gate wait for the API server until they time out, while " +
+	"everything costs money. A later up or destroy fails in the same way.\n" +
+	"next:     pulumi config set --path 'publicAccessCidrs[0]' " +
+	"\"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs inside that VPC"
 
 // stackTags are on everything that the stack makes in AWS.
 func stackTags(ctx *pulumi.Context) map[string]string {
 	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
 }
 
-// preflight refuses, in preview too, what AWS would refuse after minutes of billing, and prints the price.
-func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings) (capacity.Plan, error) {
+// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after minutes
+// that cost money.
+func checkCapacity(
+	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
+) (capacity.Plan, error) {
 	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
 		Region: s.Region, Zone: s.Zone, KubernetesVersion: s.KubernetesVersion,
 		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
@@ -83,18 +101,12 @@ func preflight(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings)
 		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
 	})
 	if len(plan.Estimate.Lines) > 0 {
-		if err := ctx.Log.Info(plan.Estimate.Table(), nil); err != nil {
-			return plan, fmt.Errorf("printing the price: %w", err)
+		if err := report.price(plan.Estimate.Table(), plan.Estimate.HourlyUSD()); err != nil {
+			return plan, err
 		}
 	}
-	if refused != nil {
-		return plan, fmt.Errorf("%w\n%s", refused, unbilled)
-	}
-	return plan, nil
+	return plan, errors.Join(refused, workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory))
 }
-
-// unbilled ends a refusal that came before anything was made.
-const unbilled = "billing:  nothing new: this run made nothing; what an earlier one made bills until `pulumi destroy`"
 
 // parts is what build made and the exports name.
 type parts struct {
@@ -116,16 +128,19 @@ func await(s settings.Settings) time.Duration {
 
 // build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
 // job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and logs, fabric, network.
-func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, plan capacity.Plan, where *whereabouts) (*parts, error) {
+func build(
+	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
+) (*parts, error) {
 	inAWS := pulumi.Providers(provider)
 	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
 		Region: s.Region, ClusterName: s.ClusterName, VPC: s.VPC,
 		Zone: plan.Zone, OtherZones: plan.OtherZones, WantedZone: s.Zone, ControlPlaneZone: plan.ControlPlaneZone,
+		Refuse: report.refuse,
 	}, inAWS)
 	if err != nil {
 		return nil, err
 	}
-	where.follow(network.Zone)
+	report.zone.follow(network.Zone)
 	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: s.ClusterName, VPCID: network.VPCID}, inAWS)
 	if err != nil {
 		return nil, err
@@ -150,7 +165,7 @@ func build(ctx *pulumi.Context, provider *aws.Provider, s settings.Settings, pla
 	environment := workloads.Environment(s.Job.Environment)
 	work, err := workloads.New(ctx, "workloads", &workloads.Args{
 		Region: s.Region, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
-		GPUType: plan.GPU, Workers: s.GPU.Nodes, SystemType: plan.System,
+		GPUType: plan.GPU, Workers: s.GPU.Nodes,
 		Environment: environment, Await: await(s), Kubernetes: made.Kubernetes,
 	}, pulumi.DependsOn(made.Made))
 	if err != nil {

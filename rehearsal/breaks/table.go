@@ -49,7 +49,7 @@ func Table() []Break {
 			// scheduler has to.
 			Name: "a head of four CPUs",
 			Edits: []overlay.Edit{
-				{File: "workloads/workloads.go", Search: "CheckHead(args.SystemType, args.Ray.HeadCPU, args.Ray.HeadMemory)", Replace: "error(nil)"},
+				{File: "internal/stack/stack.go", Search: "workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory)", Replace: "error(nil)"},
 				{File: "workloads/workloads.go", Search: "HeadCPU: b.args.Ray.HeadCPU,", Replace: `HeadCPU: "4",`},
 			},
 			Phase: "preflight",

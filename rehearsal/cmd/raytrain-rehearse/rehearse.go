@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
@@ -92,7 +93,7 @@ func (f *rehearseFlags) options(out io.Writer) (cycle.Options, error) {
 	}
 	return cycle.Options{
 		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: overrides,
-		Program: stack.Run, Out: out,
+		Program: stack.Program(eventlog.FromEnvironment()), Out: out,
 	}, nil
 }
 

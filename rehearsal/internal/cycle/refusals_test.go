@@ -12,12 +12,12 @@ func TestRefusalFinding(t *testing.T) {
 	t.Parallel()
 	explained := diagnosis.Explain(diagnosis.Failure{
 		Type: "aws:eks/nodeGroup:NodeGroup", Name: "gpu", Operation: "create", Error: "InsufficientInstanceCapacity",
-	}, diagnosis.Stack{Region: "us-east-2", Zone: "us-east-2a", HourlyUSD: 9.55}).Render()
+	}, diagnosis.Stack{Region: "us-east-2", Zone: "us-east-2a", HourlyUSD: 9.55}).Error()
 	tests := []struct {
 		name, in, code, cause, next string
 	}{
-		{"an explanation", explained, "no-capacity", "AWS has no machines left in us-east-2a just now; the quota is not the reason",
-			"pulumi up later: no other zone of us-east-2 offers these types; pulumi destroy meanwhile, so that nothing bills"},
+		{"an explanation", explained, "no-capacity", "AWS has no instances left in us-east-2a at the moment; the quota is not the reason",
+			"pulumi up later: no other zone of us-east-2 offers these types; pulumi destroy until then, so that nothing costs money"},
 		{"a refusal of the settings", "checking quota X: too low; next: aws ask\nbilling:  nothing", "update-refused", "checking quota X: too low", "aws ask"},
 		{"a provider's own words", "creating: boom", "update-refused", "", ""},
 	}

@@ -5,53 +5,52 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 )
 
-func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
+func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
 		config map[string]string
 		change func(*cloud)
-		want   error
+		want   string
 		says   []string
 	}{
-		{"no quota for GPUs", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 0 }, capacity.ErrQuota, []string{
+		{"no quota for GPUs", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 0 }, capacity.CodeQuota, []string{
 			"96 vCPUs are needed, 0 granted",
 			"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA --desired-value 96 --region us-east-2",
 		}},
-		{"quota for one node", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 95 }, capacity.ErrQuota, []string{"95 granted"}},
+		{"quota for one node", nil, func(c *cloud) { c.quotas["L-DB2E81BA"] = 95 }, capacity.CodeQuota, []string{"95 granted"}},
 		{"quota that others use", nil, func(c *cloud) {
 			c.others = map[string]instance{"i-1": {typ: "g6.12xlarge", cluster: "other"}}
-		}, capacity.ErrQuota, []string{"48 in use outside this stack", "--desired-value 144"}},
-		{"no address left", nil, func(c *cloud) { c.addresses = 5 }, capacity.ErrQuota, []string{"EC2-VPC Elastic IPs"}},
-		{"no VPC left", nil, func(c *cloud) { c.vpcs = 5 }, capacity.ErrQuota, []string{"--service-code vpc"}},
-		{"no quota for the system node", nil, func(c *cloud) { c.quotas["L-1216C47A"] = 3 }, capacity.ErrQuota, []string{"L-1216C47A", "4 vCPUs"}},
-		{"GPU type in no zone", nil, func(c *cloud) { c.zones["g6.12xlarge"] = nil }, capacity.ErrNoOffering, []string{"no zone has both"}},
-		{"no common zone", nil, func(c *cloud) { c.zones["m7i.xlarge"] = []string{"us-east-2a"} }, capacity.ErrNoOffering, []string{"no zone has both"}},
-		{"wanted zone lacks the type", map[string]string{"availabilityZone": "us-east-2a"}, nil, capacity.ErrNoOffering, []string{
-			`checking availabilityZone "us-east-2a"`, "[us-east-2b us-east-2c] only", "pulumi config set availabilityZone us-east-2b",
+		}, capacity.CodeQuota, []string{"48 in use outside this stack", "--desired-value 144"}},
+		{"no address left", nil, func(c *cloud) { c.addresses = 5 }, capacity.CodeQuota, []string{"EC2-VPC Elastic IPs"}},
+		{"no VPC left", nil, func(c *cloud) { c.vpcs = 5 }, capacity.CodeQuota, []string{"--service-code vpc"}},
+		{"no quota for the system node", nil, func(c *cloud) { c.quotas["L-1216C47A"] = 3 }, capacity.CodeQuota, []string{"L-1216C47A", "4 vCPUs"}},
+		{"GPU type in no zone", nil, func(c *cloud) { c.zones["g6.12xlarge"] = nil }, capacity.CodeNotOffered, []string{"no zone offers both"}},
+		{"no common zone", nil, func(c *cloud) { c.zones["m7i.xlarge"] = []string{"us-east-2a"} }, capacity.CodeNotOffered, []string{"no zone offers both"}},
+		{"wanted zone lacks the type", map[string]string{"availabilityZone": "us-east-2a"}, nil, capacity.CodeNotOffered, []string{
+			`availabilityZone "us-east-2a" (not-offered)`, "only [us-east-2b us-east-2c] offers both", "pulumi config set availabilityZone us-east-2b",
 		}},
 		{"one zone only", nil, func(c *cloud) {
 			c.zones["g6.12xlarge"], c.zones["m7i.xlarge"] = []string{"us-east-2b"}, []string{"us-east-2b"}
-		}, capacity.ErrNoOffering, []string{"second zone"}},
-		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.ErrPrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
-		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrPrice, []string{
+		}, capacity.CodeNotOffered, []string{"second zone"}},
+		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.CodePrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
+		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodePrice, []string{
 			`pulumi config set --path --type float 'prices["g6.xlarge"]' USD_PER_HOUR`,
 		}},
-		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support["1.36"] = "UNSUPPORTED" }, capacity.ErrVersion, []string{
-			"EKS says UNSUPPORTED", "aws eks describe-cluster-versions --region us-east-2",
+		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support["1.36"] = "UNSUPPORTED" }, capacity.CodeVersion, []string{
+			"EKS reports UNSUPPORTED", "aws eks describe-cluster-versions --region us-east-2",
 		}},
-		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, "1.36") }, capacity.ErrVersion, []string{
-			`checking kubernetesVersion "1.36"`, "EKS does not list it",
+		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, "1.36") }, capacity.CodeVersion, []string{
+			`kubernetesVersion "1.36" (`, "EKS does not list this version",
 		}},
 		{"only a zone without control planes beside", nil, func(c *cloud) {
 			c.zoneIDs["us-east-2b"], c.zoneIDs["us-east-2c"] = "use1-az3", "usw1-az2"
-		}, capacity.ErrNoOffering, []string{"no zone has both"}},
-		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.ErrUnfit, []string{"1 GPUs and 0 EFA interfaces"}},
+		}, capacity.CodeNotOffered, []string{"no zone offers both"}},
+		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodeInstanceType, []string{"1 GPUs and 0 EFA interfaces"}},
 	}
 	for _, test := range tests {
 		for _, preview := range []bool{true, false} {
@@ -63,12 +62,13 @@ func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
 					region = region.with(test.change)
 				}
 				r := runProgram(t, options{config: test.config, cloud: &region, preview: preview})
-				require.ErrorIs(t, r.err, test.want)
+				codes, printed := r.refused(t)
+				assert.Contains(t, codes, test.want)
 				for _, text := range test.says {
-					require.ErrorContains(t, r.err, text)
+					assert.Contains(t, printed, text)
 				}
-				require.ErrorContains(t, r.err, "next: ")
-				require.ErrorContains(t, r.err, "\nbilling:  ")
+				assert.Contains(t, printed, "\nnext:     ")
+				assert.Contains(t, printed, "\nbilling:  ")
 				// Nothing but the provider that asked.
 				assert.Len(t, r.all(), 1)
 			})
@@ -76,13 +76,12 @@ func TestPreflightRefusesBeforeAnythingBills(t *testing.T) {
 	}
 }
 
-func TestPreflightReportsAllRefusalsAtOnce(t *testing.T) {
+func TestCapacityCheckReportsAllRefusalsAtOnce(t *testing.T) {
 	t.Parallel()
 	region := generous().with(func(c *cloud) { c.quotas["L-DB2E81BA"] = 8; c.zones["g6.12xlarge"] = nil })
 	r := runProgram(t, options{cloud: &region, config: map[string]string{"maxHourlyUsd": "1"}})
-	require.ErrorIs(t, r.err, capacity.ErrQuota)
-	require.ErrorIs(t, r.err, capacity.ErrNoOffering)
-	require.ErrorIs(t, r.err, capacity.ErrPrice)
+	codes, _ := r.refused(t)
+	assert.Equal(t, []string{capacity.CodeNotOffered, capacity.CodeQuota, capacity.CodePrice}, codes)
 }
 
 func TestPriceIsExported(t *testing.T) {
@@ -90,6 +89,7 @@ func TestPriceIsExported(t *testing.T) {
 	r := green(t, options{})
 	assert.InDelta(t, 9.5548, r.export(t, "hourlyUsd"), 1e-9)
 	assert.Len(t, r.export(t, "costLines"), 5)
+	assert.Equal(t, []float64{9.5548}, r.prices, "the event log has it too")
 	overridden := green(t, options{config: map[string]string{"prices": `{"g6.12xlarge":5}`}})
 	assert.InDelta(t, 10.3516, overridden.export(t, "hourlyUsd"), 1e-9)
 }
@@ -97,8 +97,10 @@ func TestPriceIsExported(t *testing.T) {
 func TestBadSettingsMakeNothing(t *testing.T) {
 	t.Parallel()
 	r := runProgram(t, options{config: map[string]string{"imageDigest": "", "gpu.nodes": "one"}})
-	require.ErrorContains(t, r.err, "ray-train-efa:imageDigest is not set")
-	require.ErrorContains(t, r.err, `ray-train-efa:gpu.nodes is "one"`)
+	codes, printed := r.refused(t)
+	assert.Equal(t, []string{"setting-refused", "setting-missing"}, codes)
+	assert.Contains(t, printed, "ray-train-efa:imageDigest is not set")
+	assert.Contains(t, printed, `ray-train-efa:gpu.nodes is "one"`)
 	assert.Empty(t, r.all())
 }
 

@@ -1,0 +1,102 @@
+package diagnosis
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+)
+
+// rule explains one kind of failure.
+type rule struct {
+	code string
+	// says holds texts. The error must contain one of them at the beginning of a word, because some
+	// codes of AWS contain others: PrivateIpAddressLimitExceeded contains AddressLimitExceeded. A text
+	// that begins with * may be the end of a longer code. An empty list fits every error.
+	says []string
+	// types limits the rule to resources whose type begins with one of these. An empty list fits
+	// every type.
+	types   []string
+	explain func(f Failure, s Stack) (cause, next string)
+}
+
+func (r rule) fits(f Failure) bool {
+	anyOf := func(list []string, match func(string) bool) bool {
+		return len(list) == 0 || slices.ContainsFunc(list, match)
+	}
+	return anyOf(r.says, func(text string) bool { return contains(f.Error, text) }) &&
+		anyOf(r.types, func(prefix string) bool { return strings.HasPrefix(f.Type, prefix) })
+}
+
+// contains reports whether message has text at the beginning of a word, or, with *, anywhere.
+func contains(message, text string) bool {
+	if ending, ok := strings.CutPrefix(text, "*"); ok {
+		return strings.Contains(message, ending)
+	}
+	for from := 0; ; from++ {
+		at := strings.Index(message[from:], text)
+		if at < 0 {
+			return false
+		}
+		from += at
+		before, _ := utf8.DecodeLastRuneInString(message[:from])
+		if from == 0 || !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+			return true
+		}
+	}
+}
+
+// groupID finds the name that EKS gave a node group in the error of the AWS provider.
+var groupID = regexp.MustCompile(`EKS Node Group \([^:()]+:([^()]+)\)`)
+
+// fixed is an explanation in which {region}, {cluster}, {name} and {group} are filled in.
+func fixed(cause, next string) func(Failure, Stack) (string, string) {
+	return func(f Failure, s Stack) (string, string) {
+		group := "GROUP"
+		if match := groupID.FindStringSubmatch(f.Error); match != nil {
+			group = match[1]
+		}
+		fill := strings.NewReplacer(
+			"{region}", s.Region, "{cluster}", s.ClusterName, "{name}", f.Name, "{group}", group)
+		return fill.Replace(cause), fill.Replace(next)
+	}
+}
+
+func noCapacity(f Failure, s Stack) (cause, next string) {
+	instances := "instances"
+	if group, ok := s.Groups[f.Name]; ok {
+		instances = fmt.Sprintf("%d x %s", group.Nodes, group.InstanceType)
+	}
+	return fmt.Sprintf("AWS has no %s left in %s at the moment; the quota is not the reason",
+		instances, s.Zone), anotherZone(s)
+}
+
+func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
+	return "EKS does not support control planes in one of the zones", anotherZone(s)
+}
+
+// anotherZone returns the commands that move the stack. Its subnets are in one zone, so it must be
+// destroyed first.
+func anotherZone(s Stack) string {
+	if len(s.OtherZones) == 0 {
+		return "pulumi up later: no other zone of " + s.Region +
+			" offers these types; pulumi destroy until then, so that nothing costs money"
+	}
+	return fmt.Sprintf("pulumi destroy && pulumi config set availabilityZone %s && pulumi up "+
+		"(or pulumi up again later, in %s)", s.OtherZones[0], s.Zone)
+}
+
+func vcpuQuota(f Failure, s Stack) (cause, next string) {
+	group, ok := s.Groups[f.Name]
+	if !ok || group.QuotaCode == "" {
+		return "the account's vCPU quota does not allow these instances",
+			"aws service-quotas list-service-quotas --service-code ec2 --region " + s.Region
+	}
+	return fmt.Sprintf("%d x %s need %d vCPU of quota %s, and the account's other instances leave less",
+			group.Nodes, group.InstanceType, group.VCPUs, group.QuotaCode),
+		capacity.IncreaseCommand(group.QuotaCode, 2*group.VCPUs, s.Region)
+}

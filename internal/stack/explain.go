@@ -1,0 +1,102 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/diagnosis"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+)
+
+// failureHook names the hook in the state of every resource.
+const failureHook = "explain-failure"
+
+// controlPlaneType is the type of the EKS cluster inside pulumi-eks's component.
+const controlPlaneType = "aws:eks/cluster:Cluster"
+
+// explainFailures prints why a resource failed, beside what its provider says: the error of AWS names
+// neither the next command nor the price. An error hook is Pulumi's way to see a failure from the
+// program; this one never asks for a retry. It covers the control plane inside pulumi-eks's
+// component too. It leaves out the training job, which explains its own failures.
+func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error {
+	planned := describeStack(s, plan)
+	ctx := r.ctx
+	hook, err := ctx.RegisterErrorHook(failureHook, func(args *pulumi.ErrorHookArgs) (bool, error) {
+		explained := diagnosis.Explain(diagnosis.Failure{
+			Type: string(args.Type), Name: args.Name, Operation: args.FailedOperation,
+			Error: lastError(args.Errors),
+		}, r.zone.correct(planned))
+		if err := r.append(explained); err != nil {
+			return false, err
+		}
+		return false, ctx.Log.Error(explained.Error(), nil)
+	})
+	if err != nil {
+		return fmt.Errorf("registering the hook that explains failures: %w", err)
+	}
+	binding := &pulumi.ResourceHookBinding{OnError: []*pulumi.ErrorHook{hook}}
+	type result = pulumi.ResourceTransformationResult
+	err = ctx.RegisterStackTransformation(func(args *pulumi.ResourceTransformationArgs) *result {
+		if !explains(args.Type) {
+			return nil
+		}
+		return &result{Props: args.Props, Opts: append(args.Opts, pulumi.ResourceHooks(binding))}
+	})
+	if err != nil {
+		return fmt.Errorf("adding the hook to every resource: %w", err)
+	}
+	// The resources of pulumi-eks's component reach only the engine, and this transform. It changes the
+	// control plane alone: that is what AWS refuses there (zones, quota, name), and its inputs are plain,
+	// whereas the SDK loses resources among the inputs of a transform.
+	type transformed = pulumi.ResourceTransformResult
+	err = ctx.RegisterResourceTransform(
+		func(_ context.Context, args *pulumi.ResourceTransformArgs) *transformed {
+			if args.Type != controlPlaneType || args.Opts.Hooks != nil {
+				return nil
+			}
+			options := args.Opts
+			options.Hooks = binding
+			return &transformed{Props: args.Props, Opts: options}
+		})
+	if err != nil {
+		return fmt.Errorf("adding the hook to the resources of components: %w", err)
+	}
+	return nil
+}
+
+// explains reports whether failures of a type are explained: everything that AWS or Kubernetes creates.
+func explains(typ string) bool {
+	return strings.HasPrefix(typ, "aws:") || strings.HasPrefix(typ, "kubernetes:")
+}
+
+// lastError returns the last error of a resource, which the engine lists first.
+func lastError(errors []string) string {
+	if len(errors) == 0 {
+		return "the provider gave no reason"
+	}
+	return errors[0]
+}
+
+func describeStack(s settings.Settings, plan capacity.Plan) diagnosis.Stack {
+	known := diagnosis.Stack{
+		Region: s.Region, ClusterName: s.ClusterName, Zone: plan.Zone, OtherZones: plan.OtherZones,
+		Groups:    map[string]diagnosis.Group{},
+		HourlyUSD: plan.Estimate.HourlyUSD(), GPUHourlyUSD: plan.Estimate.USDOf(plan.GPU.Name),
+	}
+	for _, group := range []struct {
+		name     string
+		nodes    int
+		instance capacity.InstanceType
+	}{{"gpu", s.GPU.Nodes, plan.GPU}, {"system", s.System.Nodes, plan.System}} {
+		code, _ := capacity.QuotaCode(group.instance.Name)
+		known.Groups[group.name] = diagnosis.Group{
+			InstanceType: group.instance.Name, Nodes: group.nodes,
+			QuotaCode: code, VCPUs: group.nodes * group.instance.VCPUs,
+		}
+	}
+	return known
+}

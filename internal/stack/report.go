@@ -1,0 +1,60 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+)
+
+// ErrReported ends a program whose refusal is printed already. Its caller prints nothing more.
+var ErrReported = errors.New("refused: the reason is printed above")
+
+// reporter tells people and programs why an update is refused: as Pulumi's diagnostics and as data.
+type reporter struct {
+	ctx    *pulumi.Context
+	events eventlog.Log
+	// zone is that of the nodes, for explanations of failures.
+	zone *nodeZone
+}
+
+// refuse reports the refusals in err and returns ErrReported. Pulumi would print them itself below "an
+// unhandled error occurred". An error without a refusal is returned as it is: mostly it says only that
+// a resource failed before.
+func (r reporter) refuse(err error) error {
+	refusals := refusal.All(err)
+	if len(refusals) == 0 {
+		return err
+	}
+	if failed := r.append(refusals...); failed != nil {
+		return errors.Join(err, failed)
+	}
+	if failed := r.ctx.Log.Error(err.Error(), nil); failed != nil {
+		return errors.Join(err, fmt.Errorf("printing the refusal: %w", failed))
+	}
+	return ErrReported
+}
+
+// append writes refusals to the event log.
+func (r reporter) append(refusals ...*refusal.Refusal) error {
+	for _, one := range refusals {
+		if err := r.events.Append(eventlog.Event{Refusal: one}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// price prints the estimate and appends it to the event log.
+func (r reporter) price(table string, hourlyUSD float64) error {
+	if err := r.events.Append(eventlog.Event{HourlyUSD: &hourlyUSD}); err != nil {
+		return err
+	}
+	if err := r.ctx.Log.Info(table, nil); err != nil {
+		return fmt.Errorf("printing the price: %w", err)
+	}
+	return nil
+}
