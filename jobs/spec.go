@@ -1,40 +1,5 @@
 package jobs
 
-// Device is where the training code computes.
-type Device string
-
-// CUDA is the real thing; CPU (gloo, FSDP2) exists for machines without GPUs.
-const (
-	CUDA Device = "cuda"
-	CPU  Device = "cpu"
-)
-
-// Devices lists every Device, in the order that help texts print them.
-func Devices() []Device { return []Device{CUDA, CPU} }
-
-// Training is what the job computes. Each field is part of the proof: another
-// value needs another run.
-type Training struct {
-	// Model names a shape that the training code builds in place, with random weights.
-	Model string `pulumi:"model"`
-	// Steps is the number of optimizer steps.
-	Steps int `pulumi:"steps"`
-	// BatchSize is the number of sequences in one step of one rank.
-	BatchSize int `pulumi:"batchSize"`
-	// SequenceLength is in tokens.
-	SequenceLength int `pulumi:"sequenceLength"`
-	// LearningRate is the optimizer's.
-	LearningRate float64 `pulumi:"learningRate"`
-	// Seed makes data and initial weights repeatable.
-	Seed int `pulumi:"seed"`
-	// Device is one of Devices.
-	Device Device `pulumi:"device"`
-	// WrapMinParameters is the least number of parameters in one FSDP unit.
-	WrapMinParameters int `pulumi:"wrapMinParameters"`
-	// MaxFailures is how often Ray Train may restart the workers.
-	MaxFailures int `pulumi:"maxFailures"`
-}
-
 // Expectations is what the gate wants to see. All of it is part of the proof.
 type Expectations struct {
 	// WorldSize is the exact number of ranks.

@@ -8,6 +8,8 @@ import (
 	"reflect"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // TrainingJobToken is the resource type that provider/ serves.
@@ -50,7 +52,7 @@ type TrainingJobArgs struct {
 	// RayClusterSpec is the RayCluster's spec as JSON, or a hash of it. Proof.
 	RayClusterSpec pulumi.StringInput `pulumi:"rayClusterSpec"`
 	// Training is what the job computes. Proof.
-	Training Training `pulumi:"training"`
+	Training train.Config `pulumi:"training"`
 	// Expectations is what the gate wants to see. Proof.
 	Expectations Expectations `pulumi:"expectations"`
 
@@ -119,7 +121,7 @@ type resolvedTrainingJobArgs struct {
 	NodeCount             int               `pulumi:"nodeCount"`
 	ChartVersions         map[string]string `pulumi:"chartVersions"`
 	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
-	Training              Training          `pulumi:"training"`
+	Training              train.Config      `pulumi:"training"`
 	Expectations          Expectations      `pulumi:"expectations"`
 	ReadySeconds          int               `pulumi:"readySeconds"`
 	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`

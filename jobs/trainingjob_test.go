@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // recorder is the engine's side: it records inputs and answers with outputs.
@@ -58,7 +59,7 @@ func args() *jobs.TrainingJobArgs {
 		NodeCount:             pulumi.Int(2),
 		ChartVersions:         pulumi.StringMap{"kuberay-operator": pulumi.String("1.6.2")},
 		RayClusterSpec:        pulumi.String("{}"),
-		Training:              jobs.Training{Model: "tiny", Steps: 5, Device: jobs.CPU},
+		Training:              train.Config{Model: "tiny", Steps: 5, Device: train.CPU},
 		Expectations:          jobs.Expectations{WorldSize: 8, Nodes: 2, Provider: "efa"},
 		Region:                pulumi.String("us-east-2"),
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // Type is the type of a setting as Pulumi.yaml declares it.
@@ -188,16 +190,16 @@ func jobFields() []Field {
 	return []Field{
 		{Key: "job.enabled", Type: Boolean, Default: "true", Allowed: "true or false", Example: "true",
 			set: boolean(func(s *Settings) *bool { return &s.Job.Enabled })},
-		{Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B", Allowed: fmt.Sprintf("one of %q", Models()),
-			Example: "Qwen/Qwen2.5-1.5B", set: oneOf(Models(), func(s *Settings) *string { return &s.Job.Model })},
-		{Key: "job.device", Type: String, Default: string(CUDA), Allowed: fmt.Sprintf("one of %v", Devices()),
-			Example: string(CUDA), set: setDevice},
+		{Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B", Allowed: fmt.Sprintf("one of %q", train.Models()),
+			Example: "Qwen/Qwen2.5-1.5B", set: oneOf(train.Models(), func(s *Settings) *string { return &s.Job.Training.Model })},
+		{Key: "job.device", Type: String, Default: string(train.CUDA), Allowed: fmt.Sprintf("one of %q", train.Devices()),
+			Example: string(train.CUDA), set: oneOf(train.Devices(), func(s *Settings) *train.Device { return &s.Job.Training.Device })},
 		{Key: "job.steps", Type: Integer, Default: "20", Allowed: "2 to 1000000: the first one warms up", Example: "20",
-			set: between(2, 1000000, func(s *Settings) *int { return &s.Job.Steps })},
+			set: between(2, 1000000, func(s *Settings) *int { return &s.Job.Training.Steps })},
 		{Key: "job.batchSize", Type: Integer, Default: "1", Allowed: "1 to 1024 sequences per rank", Example: "1",
-			set: between(1, 1024, func(s *Settings) *int { return &s.Job.BatchSize })},
+			set: between(1, 1024, func(s *Settings) *int { return &s.Job.Training.BatchSize })},
 		{Key: "job.sequenceLength", Type: Integer, Default: "512", Allowed: "8 to 131072 tokens", Example: "512",
-			set: between(8, 131072, func(s *Settings) *int { return &s.Job.SequenceLength })},
+			set: between(8, 131072, func(s *Settings) *int { return &s.Job.Training.SequenceLength })},
 		{Key: "job.startupSeconds", Type: Integer, Default: "1200", Allowed: "10 to 7200: pulling the image takes minutes",
 			Example: "1200", set: seconds(10, 7200, func(s *Settings) *duration { return &s.Job.Startup })},
 		{Key: "job.deadlineSeconds", Type: Integer, Default: "1800", Allowed: "10 to 86400", Example: "1800",

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // Load reads the settings of the running program's stack.
@@ -48,7 +50,7 @@ func hostConfig() (map[string]string, error) {
 // Parse turns config, keyed namespace:name as the engine passes it, into settings. Keys of other namespaces are ignored.
 // Its error is a Problems that names everything that is wrong.
 func Parse(raw map[string]string) (Settings, error) {
-	var s Settings
+	s := Settings{Job: Job{Training: train.Defaults()}}
 	flat, problems := flatten(raw)
 	known := map[string]bool{}
 	for _, f := range fields() {

@@ -37,12 +37,12 @@ func matching(form *regexp.Regexp, at func(*Settings) *string) setter {
 }
 
 // oneOf takes what is in the list.
-func oneOf(list []string, at func(*Settings) *string) setter {
+func oneOf[T ~string](list []T, at func(*Settings) *T) setter {
 	return func(s *Settings, value string) error {
-		if !slices.Contains(list, value) {
+		if !slices.Contains(list, T(value)) {
 			return errForm
 		}
-		*at(s) = value
+		*at(s) = T(value)
 		return nil
 	}
 }
@@ -174,14 +174,6 @@ func setRetention(s *Settings, value string) error {
 		return errors.New("CloudWatch has no such retention")
 	}
 	s.LogRetentionDays = n
-	return nil
-}
-
-func setDevice(s *Settings, value string) error {
-	if !slices.Contains(Devices(), Device(value)) {
-		return errors.New("no such device")
-	}
-	s.Job.Device = Device(value)
 	return nil
 }
 

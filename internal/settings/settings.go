@@ -4,6 +4,8 @@ package settings
 import (
 	"net/netip"
 	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // Namespace is the config namespace, the name of the Pulumi project.
@@ -101,38 +103,12 @@ type Ray struct {
 	WorkerObjectStoreMiB int
 }
 
-// Device says where the training job computes.
-type Device string
-
-// The devices that a job can run on.
-const (
-	// CUDA is the only device whose verdict means anything on AWS.
-	CUDA Device = "cuda"
-	// CPU is for machines without GPUs: gloo instead of NCCL.
-	CPU Device = "cpu"
-)
-
-// Devices lists every Device.
-func Devices() []Device { return []Device{CUDA, CPU} }
-
-// Models lists the shapes of model that the training code can build, with random
-// weights; jobs/train, which depends on nothing here, has the same list.
-func Models() []string { return []string{"Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-1.5B", "tiny"} }
-
 // Job is the training job that the gate judges.
 type Job struct {
 	// Enabled is false to stand the platform up alone.
 	Enabled bool
-	// Model is one of Models.
-	Model string
-	// Device is where the job computes.
-	Device Device
-	// Steps is the number of optimizer steps.
-	Steps int
-	// BatchSize is the number of sequences per rank and step.
-	BatchSize int
-	// SequenceLength is the number of tokens of one sequence.
-	SequenceLength int
+	// Training is what the job computes.
+	Training train.Config
 	// Startup is how long the RayCluster may take until it can run the job.
 	Startup time.Duration
 	// Deadline is how long the job may run before it is stopped and judged on what it left.

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 var goodDigest = "sha256:" + strings.Repeat("0f", 32)
@@ -49,7 +51,10 @@ func TestDefaults(t *testing.T) {
 			Version: "2.58.0", Namespace: "ray", HeadCPU: "3", HeadMemory: "10Gi", HeadObjectStoreMiB: 1024, WorkerObjectStoreMiB: 16384,
 		},
 		Job: Job{
-			Enabled: true, Model: "Qwen/Qwen2.5-1.5B", Device: CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
+			Enabled: true, Training: train.Config{
+				Model: "Qwen/Qwen2.5-1.5B", Device: train.CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
+				LearningRate: 1e-5, Seed: 7, WrapMinParameters: 10_000_000,
+			},
 			Startup: 20 * time.Minute, Deadline: 30 * time.Minute, Environment: map[string]string{}, EvidenceDir: "evidence",
 		},
 		MaxHourlyUSD: 12, Prices: map[string]float64{},
@@ -65,7 +70,7 @@ func TestWhatARehearsalChanges(t *testing.T) {
 		"charts.efa.imageRepository": "127.0.0.1:5000/efa", "publicAccessCidrs": "[]", "job.enabled": "false",
 	}))
 	require.NoError(t, err)
-	assert.Equal(t, CPU, have.Job.Device)
+	assert.Equal(t, train.CPU, have.Job.Training.Device)
 	assert.Equal(t, map[string]string{"NCCL_NET": ""}, have.Job.Environment)
 	assert.Equal(t, 45*time.Second, have.Job.Deadline)
 	assert.Empty(t, have.PublicAccess)
@@ -171,7 +176,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
       next: pulumi config set --path gpu.nodes '2'
   - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag floats
       next: raytrain image pin train-ml-cuda-v1.1
-  - ray-train-efa:job.device is "gpu": no such device; allowed: one of [cuda cpu]
+  - ray-train-efa:job.device is "gpu": not of the form that is allowed; allowed: one of ["cuda" "cpu"]
       next: pulumi config set --path job.device 'cuda'
   - ray-train-efa:gpu.node is "2": no such setting; allowed: did you mean gpu.nodes?
       next: pulumi config rm --path gpu.node`)

@@ -10,17 +10,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// How the model is trained; none of it changes what the fabric has to prove.
-const (
-	learningRate = 1e-5
-	seed         = 7
-	// wrapMinParameters makes every layer of the default model an FSDP unit of its own.
-	wrapMinParameters = 10_000_000
-	// maxFailures is 0: a restart would leave evidence of two runs to judge.
-	maxFailures = 0
-	// wantedProvider is libfabric's name of the provider that must carry the traffic.
-	wantedProvider = "efa"
-)
+// wantedProvider is libfabric's name of the provider that must carry the traffic.
+const wantedProvider = "efa"
 
 // newJob makes the gate. It answers nil when the job is switched off.
 func newJob(
@@ -43,11 +34,7 @@ func newJob(
 		NodeCount:             pulumi.Int(s.GPU.Nodes),
 		ChartVersions:         pulumi.ToStringMap(chartVersions(s)),
 		RayClusterSpec:        pulumi.String(work.RayClusterSpec),
-		Training: jobs.Training{
-			Model: s.Job.Model, Steps: s.Job.Steps, BatchSize: s.Job.BatchSize, SequenceLength: s.Job.SequenceLength,
-			LearningRate: learningRate, Seed: seed, Device: jobs.Device(s.Job.Device),
-			WrapMinParameters: wrapMinParameters, MaxFailures: maxFailures,
-		},
+		Training:              s.Job.Training,
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,

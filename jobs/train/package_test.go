@@ -27,7 +27,7 @@ func TestZipHoldsTheCodeAndIsRepeatable(t *testing.T) {
 	for _, file := range reader.File {
 		names = append(names, file.Name)
 	}
-	want, err := filepath.Glob("raytrain_job/*.py")
+	want, err := filepath.Glob("raytrain_job/*.*")
 	require.NoError(t, err)
 	assert.Equal(t, want, names)
 	assert.Contains(t, names, "raytrain_job/__main__.py")

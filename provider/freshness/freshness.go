@@ -1,6 +1,6 @@
-// Package freshness keeps a built provider honest. A binary beside
-// PulumiPlugin.yaml wins over the sources, so one that was built from other
-// sources would judge by old rules; it refuses to serve instead.
+// Package freshness lets a built provider detect that its sources changed. Pulumi prefers a binary
+// beside PulumiPlugin.yaml to the sources, so an outdated one would judge by old rules; it refuses
+// to serve instead.
 package freshness
 
 import (
@@ -9,7 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,40 +23,85 @@ var ErrStale = errors.New("this provider was built from other sources")
 // CheckFlag makes the provider check itself and end, without serving.
 const CheckFlag = "-check-freshness"
 
-// marker lies beside a binary that lies in its sources.
+// marker is the file beside a binary that is in its source folder.
 const marker = "PulumiPlugin.yaml"
 
-// folders lists, relative to the repository's root, the folders whose files go
-// into the binary. A test compares it with what the compiler reads.
-func folders() []string {
-	return []string{
-		"internal/screen", "jobs", "jobs/train", "jobs/train/raytrain_job",
-		"provider", "provider/attempt", "provider/counters", "provider/evidence", "provider/freshness",
-		"provider/gate", "provider/kube", "provider/preflight", "provider/probe", "provider/proof", "provider/refusal",
-		"rayapi", "rayapi/forward",
-		"transport",
-	}
-}
-
-// Folders lists the folders that count, relative to the repository's root.
-func Folders() []string { return folders() }
-
-// Hash is the SHA-256 of the sources below the repository's root.
-func Hash(root string) (string, error) {
-	var files []string
-	for _, folder := range folders() {
-		entries, err := os.ReadDir(filepath.Join(root, folder))
+// Folders returns, relative to the repository's root and in order, the folders whose files go into
+// the binary: the provider's, those that it imports, directly or not, and the embedded training code.
+func Folders(root string) ([]string, error) {
+	folders := []string{"jobs/train/raytrain_job", "provider"}
+	for i := 0; i < len(folders); i++ { // the list grows
+		imported, err := imports(filepath.Join(root, folders[i]))
 		if err != nil {
-			return "", fmt.Errorf("hashing the provider's sources: %w", err)
+			return nil, fmt.Errorf("listing the provider's sources: %w", err)
 		}
-		for _, entry := range entries {
-			if counts(entry) {
-				files = append(files, filepath.Join(folder, entry.Name()))
+		for _, folder := range imported {
+			if !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
 			}
 		}
 	}
-	files = append(files, "go.mod", "go.sum")
-	slices.Sort(files)
+	slices.Sort(folders)
+	return folders, nil
+}
+
+// imports returns the folders of this module that a folder's Go files import, tests aside.
+func imports(folder string) ([]string, error) {
+	files, err := sources(folder)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, file := range files {
+		if !strings.HasSuffix(file, ".go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(folder, file), nil, parser.ImportsOnly)
+		if err != nil {
+			return nil, err
+		}
+		for _, spec := range parsed.Imports {
+			if path, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module+"/"); ours {
+				found = append(found, path)
+			}
+		}
+	}
+	return found, nil
+}
+
+// sources returns the names of a folder's files that can go into a binary, in order.
+func sources(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, entry := range entries {
+		name := entry.Name()
+		if !entry.IsDir() && !strings.HasSuffix(name, "_test.go") &&
+			slices.Contains([]string{".go", ".s", ".py", ".json"}, filepath.Ext(name)) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Hash returns the SHA-256 of the sources below the repository's root.
+func Hash(root string) (string, error) {
+	folders, err := Folders(root)
+	if err != nil {
+		return "", err
+	}
+	files := []string{"go.mod", "go.sum"}
+	for _, folder := range folders {
+		names, err := sources(filepath.Join(root, folder))
+		if err != nil {
+			return "", fmt.Errorf("hashing the provider's sources: %w", err)
+		}
+		for _, name := range names {
+			files = append(files, filepath.Join(folder, name))
+		}
+	}
 	sum := sha256.New()
 	for _, file := range files {
 		text, err := os.ReadFile(filepath.Join(root, file))
@@ -68,23 +114,16 @@ func Hash(root string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func counts(entry fs.DirEntry) bool {
-	name := entry.Name()
-	return !entry.IsDir() && !strings.HasSuffix(name, "_test.go") &&
-		(strings.HasSuffix(name, ".go") || strings.HasSuffix(name, ".py"))
-}
-
-// Check fails with ErrStale when the binary at path lies in its sources and was
-// built from others; builtFrom is the hash that it carries. A binary elsewhere
-// is an installed release, and one without a hash was compiled just now by
-// Pulumi's Go host.
+// Check returns ErrStale when the binary at path is in its source folder and was built from other
+// sources; builtFrom is the hash that it carries. A binary elsewhere is an installed release, and
+// one without a hash was compiled just now by Pulumi's Go host.
 func Check(path, builtFrom string) error {
 	folder := filepath.Dir(path)
 	if builtFrom == "" || !isFile(filepath.Join(folder, marker)) {
 		return nil
 	}
 	root := filepath.Dir(folder)
-	if !ours(root) {
+	if !isRepository(root) {
 		return nil
 	}
 	now, err := Hash(root)
@@ -103,15 +142,15 @@ func isFile(path string) bool {
 }
 
 // module is this repository's.
-const module = "module github.com/ray-train-efa/ray-train-efa"
+const module = "github.com/ray-train-efa/ray-train-efa"
 
-// ours tells whether root is this repository's.
-func ours(root string) bool {
+// isRepository reports whether root is this repository's.
+func isRepository(root string) bool {
 	file, err := os.Open(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return false
 	}
 	defer file.Close()
 	scanner := bufio.NewScanner(file)
-	return scanner.Scan() && strings.TrimSpace(scanner.Text()) == module
+	return scanner.Scan() && strings.TrimSpace(scanner.Text()) == "module "+module
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi-go-provider/infer"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 )
@@ -108,23 +105,10 @@ func checkEnvironment(in Inputs, value property.Value) string {
 	return ""
 }
 
-// checkTraining holds the settings to what the training code takes
-// (raytrain_job/settings.py), which refuses them only when the cluster stands.
+// checkTraining finds, before anything is created, what the training code would refuse.
 func checkTraining(in Inputs, _ property.Value) string {
-	t := in.Training
-	switch {
-	case !slices.Contains(train.Models(), t.Model):
-		return fmt.Sprintf("model %q is not allowed; one of %q", t.Model, train.Models())
-	case t.Steps < 2 || t.SequenceLength < 2: // one step warms up, and a token needs a next one
-		return fmt.Sprintf("steps %d and sequenceLength %d must be 2 or more", t.Steps, t.SequenceLength)
-	case t.BatchSize < 1 || t.WrapMinParameters < 1:
-		return fmt.Sprintf("batchSize %d and wrapMinParameters %d must be 1 or more", t.BatchSize, t.WrapMinParameters)
-	case !(t.LearningRate > 0) || t.Seed < 0: // NaN compares with nothing
-		return fmt.Sprintf("learningRate %g must be above 0, seed %d 0 or more", t.LearningRate, t.Seed)
-	case !slices.Contains(jobs.Devices(), t.Device):
-		return fmt.Sprintf("device %q is not allowed; one of %q", t.Device, jobs.Devices())
-	case t.MaxFailures < 0:
-		return fmt.Sprintf("maxFailures %d is not allowed; 0 or more", t.MaxFailures)
+	if err := in.Training.Validate(); err != nil {
+		return strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi-go-provider/infer"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // Inputs mirrors jobs.TrainingJobArgs, whose fields it does not explain again.
@@ -23,7 +24,7 @@ type Inputs struct {
 	NodeCount             int               `pulumi:"nodeCount"`
 	ChartVersions         map[string]string `pulumi:"chartVersions"`
 	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
-	Training              jobs.Training     `pulumi:"training"`
+	Training              train.Config      `pulumi:"training"`
 	Expectations          jobs.Expectations `pulumi:"expectations"`
 	ReadySeconds          int               `pulumi:"readySeconds"`
 	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`

@@ -103,31 +103,17 @@ func progress(job rayapi.Job, elapsed time.Duration) string {
 	return line
 }
 
-// jobConfig is RAYTRAIN_CONFIG; jobs/train/CONTRACT.md explains it.
-type jobConfig struct {
-	Model             string  `json:"model"`
-	Steps             int     `json:"steps"`
-	BatchSize         int     `json:"batchSize"`
-	SequenceLength    int     `json:"sequenceLength"`
-	LearningRate      float64 `json:"learningRate"`
-	Seed              int     `json:"seed"`
-	Device            string  `json:"device"`
-	WrapMinParameters int     `json:"wrapMinParameters"`
-	MaxFailures       int     `json:"maxFailures"`
-	WorldSize         int     `json:"worldSize"`
-	Nodes             int     `json:"nodes"`
-	GPUsPerNode       int     `json:"gpusPerNode"`
-}
-
 // jobEnvironment is what the job is given. It holds no secret: Ray shows it.
 func jobEnvironment(in Inputs, record attempt.Record) (map[string]string, error) {
-	t, e := in.Training, in.Expectations
-	config, err := json.Marshal(jobConfig{
-		Model: t.Model, Steps: t.Steps, BatchSize: t.BatchSize, SequenceLength: t.SequenceLength,
-		LearningRate: t.LearningRate, Seed: t.Seed, Device: string(t.Device),
-		WrapMinParameters: t.WrapMinParameters, MaxFailures: t.MaxFailures,
-		WorldSize: e.WorldSize, Nodes: e.Nodes, GPUsPerNode: e.GPUsPerNode,
-	})
+	// jobs/train/CONTRACT.md explains RAYTRAIN_CONFIG.
+	values := map[string]any{
+		"worldSize": in.Expectations.WorldSize, "nodes": in.Expectations.Nodes,
+		"gpusPerNode": in.Expectations.GPUsPerNode,
+	}
+	for _, option := range in.Training.Options() {
+		values[option.Name] = option.Value
+	}
+	config, err := json.Marshal(values)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the job's configuration: %w", err)
 	}

@@ -22,7 +22,7 @@ type witness struct {
 // probe asks every worker pod what it has.
 func (r *runner) probe(ctx context.Context) {
 	wanted := probe.Wanted{
-		Namespace: r.in.Namespace, EFA: r.in.Expectations.Probes, CUDA: r.in.Training.Device == jobs.CUDA,
+		Namespace: r.in.Namespace, EFA: r.in.Expectations.Probes, CUDA: r.in.Training.Device == train.CUDA,
 	}
 	for i := range r.seenAround.pods {
 		pod := &r.seenAround.pods[i]

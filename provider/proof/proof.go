@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
 // Subject is everything that can change the outcome of a run. What cannot is
@@ -18,7 +19,7 @@ type Subject struct {
 	Code string `json:"code"`
 	// Entrypoint is the job's command.
 	Entrypoint            string            `json:"entrypoint"`
-	Training              jobs.Training     `json:"training"`
+	Training              train.Config      `json:"training"`
 	ImageDigest           string            `json:"imageDigest"`
 	Environment           map[string]string `json:"environment"`
 	LaunchTemplateVersion string            `json:"launchTemplateVersion"`

@@ -8,7 +8,9 @@ torch is imported only where a model is built: the driver has no need of it.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,23 +27,16 @@ class ModelSize:
     heads: int
     key_value_heads: int
     intermediate: int
+    # Number of parameters; the head shares the embedding's.
+    parameters: int
     rope_theta: float = 1_000_000.0
     norm_epsilon: float = 1e-6
 
-    @property
-    def parameters(self) -> int:
-        """Number of parameters; the head shares the embedding's."""
-        head_size = self.hidden // self.heads
-        key_value = self.key_value_heads * head_size
-        attention = 2 * self.hidden * self.hidden + self.hidden + 2 * (self.hidden + 1) * key_value
-        feed_forward = 3 * self.hidden * self.intermediate
-        return self.vocabulary * self.hidden + self.layers * (attention + feed_forward + 2 * self.hidden) + self.hidden
 
-
+# The provider reads the same file.
 MODELS: dict[str, ModelSize] = {
-    "Qwen/Qwen2.5-0.5B": ModelSize(151936, 896, 24, 14, 2, 4864),
-    "Qwen/Qwen2.5-1.5B": ModelSize(151936, 1536, 28, 12, 2, 8960),
-    "tiny": ModelSize(256, 64, 2, 4, 2, 128),
+    name: ModelSize(**size)
+    for name, size in json.loads(Path(__file__).with_name("models.json").read_text(encoding="utf-8")).items()
 }
 
 

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from raytrain_job.model import MODELS
@@ -32,22 +32,42 @@ class Identity:
     attempt: int
 
 
-@dataclass(frozen=True)
-class Config:
-    """The content of RAYTRAIN_CONFIG, with Python's names."""
+def _integer(least: int) -> Any:
+    # bool is an int in Python, and true is never a number here.
+    def valid(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
-    model: str
-    steps: int
-    batch_size: int
-    sequence_length: int
-    learning_rate: float
-    seed: int
-    device: str
-    wrap_min_parameters: int
-    max_failures: int
-    world_size: int
-    nodes: int
-    gpus_per_node: int
+    return field(metadata={"valid": valid, "wanted": f"a whole number of {least} or more"})
+
+
+def _positive() -> Any:
+    def valid(value: Any) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+
+    return field(metadata={"valid": valid, "wanted": "a number above 0"})
+
+
+def _choice(allowed: tuple[str, ...]) -> Any:
+    return field(metadata={"valid": lambda value: value in allowed, "wanted": "one of " + ", ".join(allowed)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """RAYTRAIN_CONFIG: each field is a key of the JSON object, in camel case there."""
+
+    model: str = _choice(tuple(MODELS))
+    # One step warms up, one is measured.
+    steps: int = _integer(2)
+    batch_size: int = _integer(1)
+    sequence_length: int = _integer(2)
+    learning_rate: float = _positive()
+    seed: int = _integer(0)
+    device: str = _choice(DEVICES)
+    wrap_min_parameters: int = _integer(1)
+    max_failures: int = _integer(0)
+    world_size: int = _integer(1)
+    nodes: int = _integer(1)
+    gpus_per_node: int = _integer(1)
 
     @property
     def warmup_steps(self) -> int:
@@ -100,24 +120,8 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
     if not isinstance(values, dict):
         problems.append(f"RAYTRAIN_CONFIG is {type(values).__name__}: give a JSON object")
         return None
-    before = len(problems)
-    reader = _Reader(values, problems)
-    config = Config(
-        model=reader.choice("model", tuple(MODELS)),
-        # Two steps at least: one warms up, one is measured.
-        steps=reader.integer("steps", 2),
-        batch_size=reader.integer("batchSize", 1),
-        sequence_length=reader.integer("sequenceLength", 2),
-        learning_rate=reader.positive("learningRate"),
-        seed=reader.integer("seed", 0),
-        device=reader.choice("device", DEVICES),
-        wrap_min_parameters=reader.integer("wrapMinParameters", 1),
-        max_failures=reader.integer("maxFailures", 0),
-        world_size=reader.integer("worldSize", 1),
-        nodes=reader.integer("nodes", 1),
-        gpus_per_node=reader.integer("gpusPerNode", 1),
-    )
-    if len(problems) == before and config.world_size != config.nodes * config.gpus_per_node:
+    config = _decode(values, problems)
+    if config is not None and config.world_size != config.nodes * config.gpus_per_node:
         problems.append(
             f"worldSize is {config.world_size}: give nodes x gpusPerNode = {config.nodes * config.gpus_per_node}, "
             "one rank for each GPU"
@@ -125,35 +129,16 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
     return config
 
 
-class _Reader:
-    """Takes typed values out of a JSON object and notes what is wrong with them."""
-
-    def __init__(self, values: dict[str, Any], problems: list[str]) -> None:
-        self._values = values
-        self._problems = problems
-
-    def integer(self, key: str, least: int) -> int:
-        value = self._values.get(key)
-        # bool is an int in Python, and "true" is never a number here.
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            self._refuse(key, f"a whole number of {least} or more")
-            return least
-        return value
-
-    def positive(self, key: str) -> float:
-        value = self._values.get(key)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 < value < math.inf:
-            self._refuse(key, "a number above 0")
-            return 1.0
-        return float(value)
-
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        value = self._values.get(key)
-        if value not in allowed:
-            self._refuse(key, "one of " + ", ".join(allowed))
-            return allowed[0]
-        return str(value)
-
-    def _refuse(self, key: str, want: str) -> None:
-        said = f"is {self._values[key]!r}" if key in self._values else "is missing"
-        self._problems.append(f"RAYTRAIN_CONFIG.{key} {said}: give {want}")
+def _decode(values: dict[str, Any], problems: list[str]) -> Config | None:
+    """Return the Config, or None after adding every problem."""
+    before = len(problems)
+    arguments: dict[str, Any] = {}
+    for item in fields(Config):
+        first, *others = item.name.split("_")
+        key = first + "".join(word.capitalize() for word in others)
+        if key in values and item.metadata["valid"](values[key]):
+            arguments[item.name] = values[key]
+        elif key in values or item.default is MISSING:
+            found = f"is {values[key]!r}" if key in values else "is missing"
+            problems.append(f"RAYTRAIN_CONFIG.{key} {found}: give {item.metadata['wanted']}")
+    return Config(**arguments) if len(problems) == before else None
