@@ -25,13 +25,12 @@ type block struct {
 	infos   int
 	warns   int
 	repeats int // records that Ray marked as standing for others
-	// err says that the data could not be read to its end.
-	err error
+	buf     []byte
 }
 
 // reset prepares the block for other data, keeping its memory.
 func (b *block) reset(data, ahead []byte) {
-	*b = block{data: data, ahead: ahead, events: b.events[:0], origins: b.origins[:0]}
+	*b = block{data: data, ahead: ahead, events: b.events[:0], origins: b.origins[:0], buf: b.buf}
 }
 
 // scanner parses one block after the other, keeping its memory.
