@@ -70,6 +70,10 @@ fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
 		go test ./nccl -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
 	done
 
+.PHONY: mutation-verdict
+mutation-verdict: go ## break the judge in every known way, one at a time, and expect its tests to notice
+	go test ./nccl/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
+
 .PHONY: breaks
 breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it
 	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all

@@ -25,12 +25,13 @@ type block struct {
 	infos   int
 	warns   int
 	repeats int // records that Ray marked as standing for others
-	buf     []byte
+	// err says that the data could not be read to its end.
+	err error
 }
 
 // reset prepares the block for other data, keeping its memory.
 func (b *block) reset(data, ahead []byte) {
-	*b = block{data: data, ahead: ahead, events: b.events[:0], origins: b.origins[:0], buf: b.buf}
+	*b = block{data: data, ahead: ahead, events: b.events[:0], origins: b.origins[:0]}
 }
 
 // scanner parses one block after the other, keeping its memory.
@@ -42,14 +43,14 @@ type scanner struct {
 	hits []hit
 	at   int
 
-	prefixes prefixes
+	prefixes prefixCache
 	folds    folds
 	// spent holds where text stands that already completed a torn record.
 	spent map[int]bool
 }
 
 func newScanner(g *grammar) *scanner {
-	return &scanner{g: g, prefixes: newPrefixes(), spent: map[int]bool{}}
+	return &scanner{g: g, prefixes: newPrefixCache(), spent: map[int]bool{}}
 }
 
 // scan finds every record in the block and keeps those that mean something.
@@ -157,24 +158,30 @@ func (s *scanner) record(tok, msg int, forms []form) int {
 	return end
 }
 
-// prefix returns the index of the origin that the NCCL prefix before tok names,
-// and where it begins.
+// prefix parses the NCCL prefix that ends at tok, or recognises one of this
+// block's byte by byte. It returns the index of its origin.
 func (s *scanner) prefix(tok int) (from int32, start int, ok bool) {
-	floor := max(0, tok-maxPrefix-256)
-	floor += bytes.LastIndexByte(s.d[floor:tok], '\n') + 1
-	head := s.d[floor:tok]
-	if p, ok := s.prefixes.known[string(head)]; ok {
-		return p.from, tok - p.length, true
+	if from, start, ok = s.prefixes.known(s.prefixes.last, s.d, tok); ok {
+		return from, start, true
 	}
-	o, at, ok := parsePrefix(s.d[floor:], len(head))
+	slot := s.prefixes.slot(s.d, tok)
+	if from, start, ok = s.prefixes.known(slot, s.d, tok); ok {
+		return from, start, true
+	}
+	floor := max(0, tok-maxPrefix-256)
+	if i := bytes.LastIndexByte(s.d[floor:tok], '\n'); i >= 0 {
+		floor += i + 1
+	}
+	o, at, ok := parsePrefix(s.d[floor:], tok-floor)
 	if !ok {
 		return -1, floor, false
 	}
-	o, at = s.prefixes.settle(o, at, bytes.Contains(head[:at], []byte(token)))
+	o, at = s.prefixes.settle(o, at, bytes.Contains(s.d[floor:floor+at], []byte(token)))
+	start = floor + at
 	from = int32(len(s.b.origins))
 	s.b.origins = append(s.b.origins, o)
-	s.prefixes.learn(head, knownPrefix{from, len(head) - at})
-	return from, floor + at, true
+	s.prefixes.learn(slot, from, s.d[start:tok])
+	return from, start, true
 }
 
 // recordEnd finds where the message that starts at msg ends: at the newline, or

@@ -9,10 +9,10 @@ type hit struct {
 	line uint32 // newlines before it
 }
 
-// appendTokens appends where "NCCL " stands in b, and returns b's newlines.
-func appendTokens(hits []hit, b []byte) ([]hit, int) {
-	lines := 0
-	for at := 0; ; {
+// appendTokensPortable appends the tokens of b from offset from on, behind which
+// lines newlines stand already, and returns the newlines of all of b.
+func appendTokensPortable(hits []hit, b []byte, from, lines int) ([]hit, int) {
+	for at := from; ; {
 		i := bytes.Index(b[at:], []byte(token))
 		if i < 0 {
 			return hits, lines + bytes.Count(b[at:], []byte{'\n'})

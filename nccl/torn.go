@@ -89,7 +89,7 @@ func (s *scanner) stray(msg int) {
 	if s.b.stray.text != nil {
 		return // one is enough to doubt the log
 	}
-	const maxLines = 8
+	const lookAhead, maxLines = 8192, 8
 	after := s.d[msg:min(len(s.d), msg+lookAhead)]
 	if len(after) < lookAhead {
 		after = slices.Concat(after, s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))])
@@ -115,9 +115,9 @@ func (s *scanner) stray(msg int) {
 // text that is no record of its own: where two processes share a pipe, the rest
 // of the line comes after the other's. What cannot be mended stays torn.
 func (s *scanner) mend(e *event, body []byte, end int) {
-	const reach, maxLines = 4096, 8
+	const lookAhead, maxLines = 4096, 8
 	// The next block may take what follows this one for the rest of another record.
-	head, after, _ := bytes.Cut(s.d[end:min(len(s.d), end+reach)], []byte{'\n'})
+	head, after, _ := bytes.Cut(s.d[end:min(len(s.d), end+lookAhead)], []byte{'\n'})
 	at := end + len(head) + 1
 	for range maxLines {
 		line, rest, ok := bytes.Cut(after, []byte{'\n'})

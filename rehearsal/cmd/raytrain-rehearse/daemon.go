@@ -8,23 +8,23 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images/program"
 )
 
-// newDaemonCommand runs the process behind a rehearsal; `rehearse` starts it.
+// newDaemonCommand runs the process behind a rehearsal, which `rehearse` starts.
 func newDaemonCommand() *cobra.Command {
-	config := daemon.Config{Region: "us-east-2"}
+	config := daemon.Config{}
 	command := &cobra.Command{
-		Use: daemon.Command, Short: "Run the process behind a rehearsal", Hidden: true, Args: cobra.NoArgs,
+		Use: daemon.Command, Short: "Run the process behind a rehearsal", Hidden: true,
 		RunE: func(command *cobra.Command, _ []string) error { return daemon.Run(command.Context(), config) },
 	}
 	command.Flags().StringVar(&config.Dir, "dir", "", "the rehearsal's folder")
 	command.Flags().StringVar(&config.Root, "root", "", "the checkout")
-	command.Flags().Float64Var(&config.Speed, "speed", 0, "divides AWS's latencies")
+	command.Flags().Float64Var(&config.Speed, "speed", 0, "divisor of AWS's latencies")
 	return command
 }
 
-// newProgramCommand runs what a rehearsed image holds, such as a device plugin.
+// newProgramCommand runs the program of a rehearsed image, such as a device plugin.
 func newProgramCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rehearsal-program NAME", Short: "Run a rehearsed image's program", Hidden: true,
+		Use: "rehearsal-program NAME", Short: "Run the program of a rehearsed image", Hidden: true,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if code := program.Run(args); code != 0 {

@@ -1,6 +1,6 @@
-// Command raytrain-rehearse is what `raytrain rehearse` runs: the whole stack on
-// an emulated AWS account. It is also the process behind a rehearsal, the first
-// process of its containers, and what is called `aws` in it.
+// Command raytrain-rehearse is the program behind `raytrain rehearse`: it runs the whole stack on an
+// emulated AWS account. It is also the rehearsal's daemon, the first process of its containers, and the
+// `aws` command on its PATH.
 package main
 
 import (
@@ -13,14 +13,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/internal/usage"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awscli"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent/podinit"
 )
 
-// newRootCommand names the program as people start it.
+// newRootCommand is called raytrain because that is how people start the program.
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{Use: "raytrain", SilenceUsage: true, SilenceErrors: true}
 	root.AddCommand(newRehearseCommand(), newDaemonCommand(), newProgramCommand())
+	usage.Install(root)
 	return root
 }
 
@@ -31,9 +33,10 @@ func main() {
 }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A closed terminal sends SIGHUP. An update that is killed by it instead of interrupted leaves
+	// resources that the state does not know.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// A rehearsal puts this program on the PATH as `aws`.
 	if filepath.Base(os.Args[0]) == "aws" {
 		return awscli.Main(ctx, os.Args[1:])
 	}

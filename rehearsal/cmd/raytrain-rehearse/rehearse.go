@@ -11,21 +11,21 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-const rehearseHelp = `Run the whole stack on an emulated AWS account on this machine: preview, up,
-verdict, destroy. The engine, the eks component, the Kubernetes provider, the
-control plane, the KubeRay operator, Ray and the gate are the real ones; the AWS
-APIs, the nodes and NCCL's lines are stand-ins. Nothing is sent anywhere.
+const rehearseHelp = `Run the whole stack on an emulated AWS account on this machine: preview, up, verdict, destroy.
+Pulumi's engine, the eks component, the Kubernetes provider, the control plane, the KubeRay
+operator, Ray and the gate are real. The AWS APIs, the nodes and NCCL's log lines are emulated.
+Nothing leaves this machine.
 
-Exit status: 0 green and the account empty, 1 usage or set-up error, 2 the
-update was refused, 3 something that bills or blocks a name is left.`
+Exit status: 0 green and the account is empty, 1 usage or set-up error, 2 the update was refused,
+3 something that bills or blocks a name is left after destroy.`
 
 // rehearseFlags are the flags of `raytrain rehearse` and its steps.
 type rehearseFlags struct {
@@ -47,19 +47,18 @@ func newRehearseCommand() *cobra.Command {
 		Example: `  raytrain rehearse
   raytrain rehearse --fault tcp-fallback --json result.json
   raytrain rehearse up --dir /tmp/kept && eval "$(raytrain rehearse env --dir /tmp/kept)"`,
-		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.cycle(command) },
 	}
 	persistent := command.PersistentFlags()
 	persistent.StringVar(&flags.dir, "dir", "", "folder of the rehearsal (default: a new temporary one)")
-	persistent.StringVar(&flags.root, "root", "", "checkout whose bin/ holds the toolchain (default: where raytrain lies)")
-	persistent.Float64Var(&flags.speed, "speed", cycle.DefaultSpeed, "divides AWS's latencies; 0 waits for nothing")
-	persistent.StringVar(&flags.fault, "fault", "", "what to break; see --list-faults")
-	persistent.StringArrayVar(&flags.settingOverrides, "set", nil, "a setting of the stack, KEY=VALUE; may be repeated")
+	persistent.StringVar(&flags.root, "root", "", "checkout whose bin/ holds the toolchain (default: that of this program)")
+	persistent.Float64Var(&flags.speed, "speed", rehearsal.DefaultSpeed, "divisor of AWS's latencies; 0 does not wait at all")
+	persistent.StringVar(&flags.fault, "fault", "", "what to break, see --list-faults")
+	persistent.StringArrayVar(&flags.settingOverrides, "set", nil, "a setting of the stack, KEY=VALUE (may be repeated)")
 	local := command.Flags()
 	local.StringVar(&flags.files.JSON, "json", "", "write the result to this file")
 	local.StringVar(&flags.files.State, "state", "", "write the exported state of the finished stack to this file")
-	local.StringVar(&flags.files.Timeline, "timeline", "", "write a time line for chrome://tracing or Perfetto to this file")
+	local.StringVar(&flags.files.Timeline, "timeline", "", "write a timeline for chrome://tracing or Perfetto to this file")
 	local.BoolVar(&flags.keep, "keep", false, "leave the stack and its cluster running")
 	local.BoolVar(&flags.listFaults, "list-faults", false, "print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
 	local.BoolVar(&flags.all, "all-faults", false, "run every fault; exit 0 only if each ended as the table says")
@@ -68,17 +67,17 @@ func newRehearseCommand() *cobra.Command {
 }
 
 // options checks the flags and turns them into the rehearsal's options.
-func (f *rehearseFlags) options(out io.Writer) (cycle.Options, error) {
+func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	fault, err := faults.Find(f.fault)
 	problems := []error{err}
 	if !(f.speed >= 0) || math.IsInf(f.speed, 1) { // NaN compares with nothing
-		problems = append(problems, fmt.Errorf("--speed %g: want 0 or more; 1 is AWS's own pace, 600 the default", f.speed))
+		problems = append(problems, fmt.Errorf("--speed %g: must be 0 or more; 1 is as slow as AWS, 600 the default", f.speed))
 	}
 	overrides := map[string]string{}
 	for _, override := range f.settingOverrides {
 		key, value, ok := strings.Cut(override, "=")
 		if !ok || key == "" {
-			problems = append(problems, fmt.Errorf("--set %q: want KEY=VALUE, such as job.steps=8", override))
+			problems = append(problems, fmt.Errorf("--set %q: must be KEY=VALUE, such as job.steps=8", override))
 			continue
 		}
 		overrides[key] = value
@@ -89,15 +88,15 @@ func (f *rehearseFlags) options(out io.Writer) (cycle.Options, error) {
 	root, err := f.checkout()
 	problems = append(problems, err, f.files.Check(f.dir))
 	if err := errors.Join(problems...); err != nil {
-		return cycle.Options{}, err
+		return rehearsal.Options{}, err
 	}
-	return cycle.Options{
+	return rehearsal.Options{
 		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: overrides,
-		Program: stack.Program(eventlog.FromEnvironment()), Out: out,
+		Program: stack.Program, Out: out,
 	}, nil
 }
 
-// checkout is the folder above the bin/ that this program lies in.
+// checkout returns the checkout whose bin/ holds the toolchain: --root, or the one that this program is in.
 func (f *rehearseFlags) checkout() (string, error) {
 	root := f.root
 	if root == "" {
@@ -117,8 +116,8 @@ func (f *rehearseFlags) checkout() (string, error) {
 	return root, nil
 }
 
-// workDir makes --dir absolute; without one it makes a temporary folder, and
-// the returned function removes it.
+// workDir makes --dir absolute. Without one it creates a temporary folder, which the returned function
+// removes.
 func (f *rehearseFlags) workDir() (remove func(), err error) {
 	if f.dir != "" {
 		f.dir, err = filepath.Abs(f.dir)
@@ -165,26 +164,25 @@ func (f *rehearseFlags) one(command *cobra.Command) (cycle.Result, error) {
 		removeDir()
 		return cycle.Result{}, err
 	}
-	result, err := cycle.Cycle(command.Context(), options, f.files, f.keep)
+	result, err := cycle.Run(command.Context(), options, f.files, f.keep)
 	switch {
 	case f.keep:
-		fmt.Fprintf(command.OutOrStdout(), "kept; later: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
+		fmt.Fprintf(command.OutOrStdout(), "kept; to remove it: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
 	case err == nil:
 		removeDir()
 		fmt.Fprintln(command.OutOrStdout(), afterwards(f.dir, temporary))
 	default:
-		fmt.Fprintf(command.ErrOrStderr(), "logs are kept in %s\n", f.dir)
+		fmt.Fprintf(command.ErrOrStderr(), "the logs are in %s\n", f.dir)
 	}
 	return result, err
 }
 
-// afterwards says what became of the folder of a finished cycle, which the
-// report that the verdict names lies in.
+// afterwards says whether the folder of a finished cycle, with the verdict's report, still exists.
 func afterwards(dir string, temporary bool) string {
 	if temporary {
 		return "reports and logs are removed; --dir DIR keeps them"
 	}
-	return "reports and logs stay in " + dir
+	return "reports and logs are in " + dir
 }
 
 func (f *rehearseFlags) allFaults(command *cobra.Command) error {
@@ -213,7 +211,7 @@ func (f *rehearseFlags) allFaults(command *cobra.Command) error {
 
 // mismatches compares a result with its row of the table.
 func mismatches(name string, result cycle.Result) []string {
-	want, err := faults.Find(name)
+	row, err := faults.Find(name)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -223,9 +221,9 @@ func mismatches(name string, result cycle.Result) []string {
 			problems = append(problems, fmt.Sprintf("%s is %q, want %q", what, got, want))
 		}
 	}
-	expect("verdict", result.Verdict, want.Verdict)
-	expect("exit", fmt.Sprint(result.Exit), fmt.Sprint(want.Exit))
-	expect("phase", result.Phase, string(want.Phase))
+	expect("verdict", result.Verdict, row.Verdict)
+	expect("exit", fmt.Sprint(result.Exit), fmt.Sprint(row.Exit()))
+	expect("phase", result.Phase, string(row.Phase))
 	if result.AccountEmpty == nil || !*result.AccountEmpty {
 		problems = append(problems, "the account is not empty after destroy")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
 func TestMismatchesCompareWithTheTable(t *testing.T) {
@@ -23,7 +24,7 @@ func TestMismatchesCompareWithTheTable(t *testing.T) {
 	assert.Len(t, mismatches("tcp-fallback", passed), 4)
 }
 
-// run executes the root command and returns its output and error.
+// runCommand executes the root command and returns its output and error.
 func runCommand(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -69,21 +70,20 @@ func TestBadFlagsLeaveNoFolder(t *testing.T) {
 func TestACycleSaysWhatBecameOfItsFolder(t *testing.T) {
 	t.Parallel()
 	assert.Contains(t, afterwards("/kept", true), "--dir DIR keeps them")
-	assert.Contains(t, afterwards("/kept", false), "stay in /kept")
+	assert.Contains(t, afterwards("/kept", false), "are in /kept")
 }
 
-// TestSpeedIsANumber wants what divides nothing refused: NaN compares with
-// nothing, so it passes for a number that is not negative.
+// TestSpeedIsANumber also tries NaN, which is not less than 0.
 func TestSpeedIsANumber(t *testing.T) {
 	t.Parallel()
 	for _, speed := range []string{"NaN", "Inf", "-Inf", "-1"} {
 		_, err := runCommand(t, "rehearse", "--speed="+speed, "--root", t.TempDir(), "--dir", t.TempDir())
-		require.ErrorContains(t, err, "want 0 or more", speed)
+		require.ErrorContains(t, err, "must be 0 or more", speed)
 	}
 }
 
-// TestResultFilesAreTriedFirst wants a file that cannot be written refused
-// before minutes of work, not after them.
+// TestResultFilesAreTriedFirst requires a file that cannot be written to be refused before minutes of
+// work.
 func TestResultFilesAreTriedFirst(t *testing.T) {
 	t.Parallel()
 	absent := filepath.Join(t.TempDir(), "absent", "result")
@@ -108,12 +108,23 @@ func TestStepsNeedARehearsal(t *testing.T) {
 	} {
 		_, err := runCommand(t, args...)
 		require.ErrorIs(t, err, errNoDir, args)
+		require.ErrorContains(t, err, strings.Join(args, " ")+": missing --dir DIR")
 	}
 	_, err := runCommand(t, "rehearse", "destroy", "--dir", t.TempDir())
-	require.ErrorIs(t, err, cycle.ErrNotARehearsal)
+	require.ErrorIs(t, err, rehearsal.ErrNotARehearsal)
 }
 
-// To stop twice is no error, and no reason to start anything.
+func TestArgumentErrorsNameTheCommand(t *testing.T) {
+	t.Parallel()
+	_, err := runCommand(t, "rehearse", "lose-cluster", "--dir", t.TempDir())
+	require.ErrorContains(t, err, "rehearse lose-cluster: missing argument NAME")
+	_, err = runCommand(t, "rehearse", "upp", "--dir", t.TempDir())
+	require.ErrorContains(t, err, "up")
+	_, err = runCommand(t, "rehearse", "stop", "now", "--dir", t.TempDir())
+	require.ErrorContains(t, err, `rehearse stop: unexpected argument "now"`)
+}
+
+// Stopping twice is no error and starts nothing.
 func TestStopOfAStoppedRehearsalSaysSo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -1,7 +1,6 @@
-// Package charts is the chart repository of a rehearsal: stand-ins for the three
-// charts that the program installs, written for this project, with the values
-// that the program sets and the traps of the real ones. Each trap has its
-// source in a comment of the chart's values.
+// Package charts is the chart repository of a rehearsal: stand-ins for the three charts that the program
+// installs. They have the values that the program sets and the pitfalls of the real ones. A comment in
+// the chart's values gives the source of each pitfall.
 package charts
 
 import (
@@ -41,8 +40,7 @@ const (
 // All lists the charts.
 func All() []Chart { return []Chart{NVIDIADevicePlugin, EFADevicePlugin, KubeRayOperator} }
 
-// Repository is the chart's path below the address that a rehearsal serves
-// charts at. Each publisher has a repository of its own, as in reality.
+// Repository returns the path of the chart's repository. Each publisher has its own, as in reality.
 func (c Chart) Repository() string {
 	switch c {
 	case NVIDIADevicePlugin:
@@ -56,12 +54,12 @@ func (c Chart) Repository() string {
 	}
 }
 
-// StaleEFARepository is the path of one more repository, for a fault: its EFA
-// chart has an allow-list of its own that lacks newer instance types, so that
-// the DaemonSet wants no pod there and nobody says a word (eksctl#5090, #8089).
+// StaleEFARepository is the path of a repository for a fault. Its EFA chart has an allow-list that lacks
+// newer instance types, so that the DaemonSet creates no pod on them and reports no error (eksctl#5090,
+// #8089).
 const StaleEFARepository = "eks-charts-stale"
 
-// staleAllowList returns the EFA chart with an allow-list that no value moves.
+// staleAllowList returns the EFA chart with an allow-list that no value changes.
 func staleAllowList(contents []file) []file {
 	const fromValues = "values: {{- toYaml $.Values.supportedInstanceLabels.values | nindent 22 }}"
 	var stale []file
@@ -79,8 +77,8 @@ type Repositories struct {
 	versions map[Chart]string
 }
 
-// New packages the charts. crds is the folder with KubeRay's custom resource
-// definitions, one YAML file each, as its published module holds them.
+// New packages the charts. crds is the folder with KubeRay's custom resource definitions, one YAML file
+// each, as in its published module.
 func New(crds string) (*Repositories, error) {
 	r := &Repositories{files: map[string][]byte{}, versions: map[Chart]string{}}
 	for _, chart := range All() {
@@ -107,13 +105,7 @@ func New(crds string) (*Repositories, error) {
 	return r, nil
 }
 
-// URL is the repository setting for a chart when this repository is served at
-// base, such as "http://127.0.0.1:8879".
-func (r *Repositories) URL(base string, chart Chart) string {
-	return strings.TrimSuffix(base, "/") + "/" + chart.Repository()
-}
-
-// Version is the only version of a chart that is served.
+// Version returns the only version of a chart.
 func (r *Repositories) Version(chart Chart) string { return r.versions[chart] }
 
 // Handler serves the repositories to Helm.
@@ -172,7 +164,7 @@ func readDefinitions(dir string) ([]file, error) {
 		found = append(found, file{name: "crds/" + filepath.Base(name), data: data})
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("reading custom resource definitions in %q: none of its YAML files is one: run make setup", dir)
+		return nil, fmt.Errorf("reading custom resource definitions in %q: no YAML file there defines one: run make setup", dir)
 	}
 	return found, nil
 }
@@ -235,8 +227,8 @@ func (r *Repositories) add(chart Chart, repository string, contents []file) erro
 	return nil
 }
 
-// epoch is the time stamp of everything packaged: the same chart must give the
-// same bytes, or a rehearsal's second update would see a change.
+// epoch is the time stamp of everything packaged. The same chart must give the same bytes, or a second
+// update would see a change.
 var epoch = time.Unix(0, 0).UTC()
 
 func pack(folder string, contents []file) ([]byte, error) {

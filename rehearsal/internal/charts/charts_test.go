@@ -145,10 +145,10 @@ func TestHelmFindsEachChartByItsIndex(t *testing.T) {
 	for _, chart := range All() {
 		assert.Equal(t, want[chart], r.Version(chart))
 		var listing index
-		require.NoError(t, yaml.Unmarshal(get(t, r.URL(server.URL, chart)+"/index.yaml"), &listing))
+		require.NoError(t, yaml.Unmarshal(get(t, server.URL+"/"+chart.Repository()+"/index.yaml"), &listing))
 		entry := listing.Entries[string(chart)][0]
 		assert.Equal(t, want[chart], entry.Version)
-		archive := get(t, r.URL(server.URL, chart)+"/"+entry.URLs[0])
+		archive := get(t, server.URL+"/"+chart.Repository()+"/"+entry.URLs[0])
 		sum := sha256.Sum256(archive)
 		assert.Equal(t, hex.EncodeToString(sum[:]), entry.Digest)
 		names := namesIn(t, archive)

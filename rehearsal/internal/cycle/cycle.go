@@ -1,105 +1,67 @@
+// Package cycle runs whole rehearsals: preview, up, verdict, destroy, with or without a fault.
 package cycle
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-// Files says where a cycle writes what machines read; "" writes nothing.
-type Files struct {
-	JSON, State, Timeline string
-}
-
-// Check tries, before minutes of work, whether the files can be written. It
-// leaves what is in them. Files in dir itself pass: it may still have to be made.
-func (f Files) Check(dir string) error {
-	var problems []error
-	for _, file := range []struct{ flag, name string }{
-		{"--json", f.JSON}, {"--state", f.State}, {"--timeline", f.Timeline},
-	} {
-		if file.name == "" || dir != "" && filepath.Dir(file.name) == filepath.Clean(dir) {
-			continue
-		}
-		if err := writable(file.name); err != nil {
-			problems = append(problems, fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name, err))
-		}
+// Run runs one whole rehearsal: preview, up, verdict and, unless keep is true, destroy. The result is
+// complete also when the update was refused; an error means that the rehearsal itself failed.
+func Run(ctx context.Context, options rehearsal.Options, files Files, keep bool) (Result, error) {
+	result := Result{
+		Rehearsed: true, Fault: options.Fault.Name, Verdict: rehearsal.VerdictNone, Findings: []report.Finding{},
 	}
-	return errors.Join(problems...)
-}
-
-// writable opens a file as writing it would, and removes it if it was not there.
-func writable(name string) error {
-	info, err := os.Stat(name)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
-		return nil // a pipe or a device: to open it may wait for a reader
-	}
-	file, openErr := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
-	if openErr != nil {
-		return openErr
-	}
-	if err = file.Close(); err == nil && info == nil {
-		return os.Remove(name)
-	}
-	return err
-}
-
-// Cycle runs one whole rehearsal: preview, up, verdict and, unless keep is
-// true, destroy. The result is whole also when the update was refused; an
-// error means that the rehearsal itself failed.
-func Cycle(ctx context.Context, options Options, files Files, keep bool) (Result, error) {
-	result := Result{Rehearsed: true, Fault: options.Fault.Name, Verdict: "none", Findings: []Finding{}}
 	started := time.Now()
-	r, err := Open(ctx, options)
+	r, err := rehearsal.Open(ctx, options)
 	if err != nil {
 		return result, err
 	}
 	if !keep {
 		defer func() {
-			// The context may be the reason why the cycle ended.
+			// The cycle may have ended because ctx did.
 			stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 			defer cancel()
 			if err := r.Stop(stopCtx); err != nil {
-				r.say("warning: %s", err)
+				fmt.Fprintf(options.Out, "warning: %s\n", err)
 			}
 		}()
 	}
 	result.Seconds.Setup = time.Since(started).Seconds()
-	c := &cycle{rehearsal: r, result: &result, keep: keep}
-	err = c.run(ctx)
-	if err != nil {
+	c := &cycle{rehearsal: r, fault: options.Fault, result: &result, keep: keep}
+	if err := c.run(ctx); err != nil {
 		return result, err
 	}
-	r.summary(result)
-	return result, c.write(files)
+	summarize(options.Out, result)
+	return result, files.write(&result, c.state.Exported, c.updates)
 }
 
-// cycle is one run of Cycle.
+// cycle is one call of Run.
 type cycle struct {
-	rehearsal *Rehearsal
+	rehearsal *rehearsal.Rehearsal
+	fault     faults.Fault
 	result    *Result
 	keep      bool
 	updates   []*engine.Update
-	exported  []byte
+	state     rehearsal.State
+	// refused is the last update that was refused; nil when none was.
+	refused *rehearsal.Outcome
 }
 
 func (c *cycle) run(ctx context.Context) error {
-	refused, err := c.forward(ctx)
-	if err != nil {
+	if err := c.forward(ctx); err != nil {
 		return err
 	}
-	if err := c.record(ctx); err != nil {
+	if err := c.judge(ctx); err != nil {
 		return err
-	}
-	c.result.Exit = ExitGreen
-	if refused {
-		c.result.Exit = ExitRefused
 	}
 	if c.keep {
 		return nil
@@ -108,143 +70,110 @@ func (c *cycle) run(ctx context.Context) error {
 	c.add(destroyed, &c.result.Seconds.Destroy)
 	empty := err == nil
 	c.result.AccountEmpty = &empty
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, ErrRefused) || errors.Is(err, ErrLeft):
+	if errors.Is(err, rehearsal.ErrRefused) || errors.Is(err, rehearsal.ErrLeft) {
 		c.result.Exit = ExitLeft
 		return nil
-	default:
-		return err
 	}
+	return err
 }
 
-// forward runs the steps before destroy; true means that one was refused.
-func (c *cycle) forward(ctx context.Context) (bool, error) {
+// forward runs the steps before destroy. A refused one ends them.
+func (c *cycle) forward(ctx context.Context) error {
+	seconds := &c.result.Seconds
 	preview, err := c.rehearsal.Preview(ctx)
-	c.add(preview, &c.result.Seconds.Preview)
-	if err != nil {
-		return c.refused(preview, err)
+	if err := c.record(preview, err, &seconds.Preview); err != nil || c.refused != nil {
+		return err
 	}
 	up, err := c.rehearsal.Up(ctx)
-	c.add(up, &c.result.Seconds.Up)
-	refused, err := c.refused(up, err)
-	if err != nil || c.rehearsal.options.Fault.Script != faults.ScriptRefreshAfterRed {
-		return refused, err
+	if err := c.record(up, err, &seconds.Up); err != nil || c.refused == nil || !c.fault.RefreshAfterRed {
+		return err
 	}
-	// A refresh of a red stack ends red too: that is the point, not a failure.
-	refreshed, err := c.rehearsal.Refresh(ctx)
-	c.add(refreshed, &c.result.Seconds.Up)
-	if _, err := c.refused(refreshed, err); err != nil {
-		return false, err
+	// A refresh of a refused stack is refused too, and so must be the next up.
+	refresh, err := c.rehearsal.Refresh(ctx)
+	if err := c.record(refresh, err, &seconds.Up); err != nil {
+		return err
 	}
 	again, err := c.rehearsal.Up(ctx)
-	c.add(again, &c.result.Seconds.Up)
-	return c.refused(again, err)
+	return c.record(again, err, &seconds.Up)
 }
 
-// refused tells a refusal, which a rehearsal may well be about, from a failure
-// of the rehearsal itself.
-func (c *cycle) refused(update *engine.Update, err error) (bool, error) {
-	if err == nil {
-		return false, nil
-	}
-	if !errors.Is(err, ErrRefused) || update == nil {
-		return false, err
-	}
-	c.result.Phase = string(phaseOf(update, "none"))
-	c.result.HourlyUSD = hourlyUSD(update)
-	for _, message := range update.Errors() {
-		c.result.Findings = append(c.result.Findings, refusalFinding(message))
-	}
-	return true, nil
-}
-
-func (c *cycle) add(update *engine.Update, seconds *float64) {
-	if update == nil {
-		return
-	}
-	c.updates = append(c.updates, update)
-	*seconds += update.Seconds()
-}
-
-// record takes the evidence out of the state before destroy removes it.
-func (c *cycle) record(ctx context.Context) error {
-	exported, err := c.rehearsal.engine.Export(ctx)
-	if err != nil {
-		return err
-	}
-	c.exported = exported
-	state, err := readState(exported)
-	if err != nil {
-		return err
-	}
-	c.result.Resources = state.resources
-	c.result.Verdict = state.verdict()
-	outputs, err := c.rehearsal.engine.Outputs(ctx)
-	if err != nil {
-		return err
-	}
-	if exported := number(outputs["hourlyUsd"]); exported != nil {
-		c.result.HourlyUSD = exported
-	}
-	if state.gate == nil {
+// record records what a step returned. A refusal is no error: a rehearsal may be about it.
+func (c *cycle) record(outcome *rehearsal.Outcome, err error, seconds *float64) error {
+	c.add(outcome, seconds)
+	c.refused = nil
+	if outcome != nil && errors.Is(err, rehearsal.ErrRefused) {
+		c.refused = outcome
 		return nil
 	}
-	if c.result.HourlyUSD == nil {
-		c.result.HourlyUSD = state.gate.HourlyUSD
+	return err
+}
+
+func (c *cycle) add(outcome *rehearsal.Outcome, seconds *float64) {
+	if outcome == nil {
+		return
 	}
-	if len(state.gate.Findings) > 0 {
-		c.result.Findings = state.gate.Findings
+	c.updates = append(c.updates, outcome.Update)
+	*seconds += outcome.Seconds()
+	if outcome.HourlyUSD != nil {
+		c.result.HourlyUSD = outcome.HourlyUSD
 	}
-	if c.result.Phase != "" {
-		for i := len(c.updates) - 1; i >= 0; i-- {
-			if c.updates[i].Err != nil {
-				c.result.Phase = string(phaseOf(c.updates[i], c.result.Verdict))
-				break
-			}
-		}
-		if c.result.Phase == string(faults.PhaseGate) && state.gate.jobFailed() {
-			c.result.Phase = string(faults.PhaseJob)
-		}
+}
+
+// judge fills in the result from the refused update and from the state, which destroy then empties.
+func (c *cycle) judge(ctx context.Context) error {
+	state, err := c.rehearsal.State(ctx)
+	if err != nil {
+		return err
+	}
+	c.state = state
+	c.result.Resources = state.Resources
+	c.result.Verdict = state.Verdict()
+	c.result.Exit = ExitGreen
+	if c.refused != nil {
+		c.result.Exit = ExitRefused
+		c.result.Phase = string(phase(c.refused.Update, state))
+		c.result.Findings = c.refused.Findings()
+	}
+	if state.Job == nil {
+		return nil
+	}
+	if c.refused != nil && state.Job.Refusal != nil {
+		c.result.Findings = []report.Finding{rehearsal.Finding(state.Job.Refusal)}
+	}
+	if len(state.Job.Findings) > 0 {
+		c.result.Findings = state.Job.Findings
 	}
 	return nil
 }
 
-func (c *cycle) write(files Files) error {
-	var problems []error
-	if files.JSON != "" {
-		problems = append(problems, writeJSON(files.JSON, c.result))
+// phase returns where an update was refused, by the resource that failed.
+func phase(update *engine.Update, state rehearsal.State) faults.Phase {
+	failed, ok := update.Failed()
+	switch {
+	case update.Title == "preview" || !ok:
+		return faults.PhasePreview
+	case failed.Type != rehearsal.TrainingJobType:
+		return faults.PhaseNodes
+	case state.Verdict() == rehearsal.VerdictNone:
+		return faults.PhasePreflight
+	case state.JobFailed():
+		return faults.PhaseJob
+	default:
+		return faults.PhaseGate
 	}
-	if files.State != "" {
-		problems = append(problems, os.WriteFile(files.State, c.exported, 0o600))
-	}
-	if files.Timeline != "" {
-		problems = append(problems, c.writeTimeline(files.Timeline))
-	}
-	return errors.Join(problems...)
 }
 
-func (c *cycle) writeTimeline(name string) (err error) {
-	file, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("creating the time line: %w", err)
+// summarize prints the last lines of a cycle.
+func summarize(out io.Writer, result Result) {
+	fault := result.Fault
+	if fault == "" {
+		fault = "none"
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return engine.WriteTimeline(file, c.updates)
-}
-
-// summary prints the cycle's last lines.
-func (r *Rehearsal) summary(result Result) {
-	r.say("\n== rehearsal ended (nothing of this happened on AWS)")
-	name := result.Fault
-	if name == "" {
-		name = "none"
-	}
-	r.say("fault %s: verdict %s, exit %d", name, result.Verdict, result.Exit)
-	r.say("seconds: set-up %.1f, preview %.1f, up %.1f, destroy %.1f", result.Seconds.Setup,
-		result.Seconds.Preview, result.Seconds.Up, result.Seconds.Destroy)
+	fmt.Fprintf(out, "\n== rehearsal ended (nothing of this happened on AWS)\n")
+	fmt.Fprintf(out, "fault %s: verdict %s, exit %d\n", fault, result.Verdict, result.Exit)
+	fmt.Fprintf(out, "seconds: set-up %.1f, preview %.1f, up %.1f, destroy %.1f\n",
+		result.Seconds.Setup, result.Seconds.Preview, result.Seconds.Up, result.Seconds.Destroy)
 	if result.HourlyUSD != nil {
-		r.say("on AWS this stack would bill $%.2f an hour", *result.HourlyUSD)
+		fmt.Fprintf(out, "on AWS this stack would bill $%.2f an hour\n", *result.HourlyUSD)
 	}
 }

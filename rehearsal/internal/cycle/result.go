@@ -2,10 +2,13 @@ package cycle
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 )
 
 // The exit statuses of `raytrain rehearse`.
@@ -36,8 +39,9 @@ type Result struct {
 	// HourlyUSD is the price of the running stack, null when unknown.
 	HourlyUSD *float64 `json:"hourlyUsd"`
 	// AccountEmpty is null when destroy was not run.
-	AccountEmpty *bool     `json:"accountEmpty"`
-	Findings     []Finding `json:"findings"`
+	AccountEmpty *bool `json:"accountEmpty"`
+	// Findings are those of the gate, or the reasons of another refusal.
+	Findings []report.Finding `json:"findings"`
 }
 
 // Seconds is how long each part of the cycle took, by the wall clock.
@@ -48,19 +52,60 @@ type Seconds struct {
 	Destroy float64 `json:"destroy"`
 }
 
-// Finding is one finding of the gate, or the message of another refusal.
-type Finding struct {
-	Code     string `json:"code"`
-	Severity string `json:"severity"`
-	Rank     *int   `json:"rank"`
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Text     string `json:"text"`
-	Cause    string `json:"cause"`
-	Next     string `json:"next"`
+// Files names the files that a cycle writes for machines; "" writes nothing.
+type Files struct {
+	JSON, State, Timeline string
 }
 
-// writeJSON stores value as indented JSON in the file called name.
+// Check reports, before minutes of work, which files cannot be written. It does not change their
+// content. A file in dir itself passes: dir may not exist yet.
+func (f Files) Check(dir string) error {
+	var problems []error
+	for _, file := range []struct{ flag, name string }{
+		{"--json", f.JSON}, {"--state", f.State}, {"--timeline", f.Timeline},
+	} {
+		if file.name == "" || dir != "" && filepath.Dir(file.name) == filepath.Clean(dir) {
+			continue
+		}
+		if err := writable(file.name); err != nil {
+			problems = append(problems, fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name, err))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// writable opens a file for writing, and removes it if it did not exist.
+func writable(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil // a pipe or a device: opening it may block until there is a reader
+	}
+	file, openErr := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600)
+	if openErr != nil {
+		return openErr
+	}
+	if err = file.Close(); err == nil && info == nil {
+		return os.Remove(name)
+	}
+	return err
+}
+
+// write writes the files.
+func (f Files) write(result *Result, state []byte, updates []*engine.Update) error {
+	var problems []error
+	if f.JSON != "" {
+		problems = append(problems, writeJSON(f.JSON, result))
+	}
+	if f.State != "" {
+		problems = append(problems, os.WriteFile(f.State, state, 0o600))
+	}
+	if f.Timeline != "" {
+		problems = append(problems, writeTimeline(f.Timeline, updates))
+	}
+	return errors.Join(problems...)
+}
+
+// writeJSON writes value as indented JSON.
 func writeJSON(name string, value any) error {
 	body, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -72,21 +117,11 @@ func writeJSON(name string, value any) error {
 	return nil
 }
 
-// remains describes what destroy left behind, a line each.
-func remains(inventory account.Inventory) []string {
-	var lines []string
-	for _, item := range inventory.Remains() {
-		line := fmt.Sprintf("%s %s", item.Type, item.ID)
-		if item.Bills {
-			line += fmt.Sprintf(", billing $%.4f/h", item.HourlyUSD)
-		}
-		if item.BlocksName {
-			line += ", holds a name"
-		}
-		if item.Note != "" {
-			line += ", " + item.Note
-		}
-		lines = append(lines, line)
+func writeTimeline(name string, updates []*engine.Update) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("creating the timeline: %w", err)
 	}
-	return lines
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return engine.WriteTimeline(file, updates)
 }

@@ -43,7 +43,7 @@ func addonTable() map[string]addonPods {
 }
 
 // applyAddons makes the cluster run exactly the given add-ons.
-func applyAddons(ctx context.Context, client kubernetes.Interface, region string, addons []account.AddonSpec) error {
+func applyAddons(ctx context.Context, client kubernetes.Interface, addons []account.AddonSpec) error {
 	wanted := map[string]bool{}
 	for _, addon := range addons {
 		wanted[addon.Name] = true
@@ -54,9 +54,9 @@ func applyAddons(ctx context.Context, client kubernetes.Interface, region string
 		case !wanted[name]:
 			err = removeAddon(ctx, client, pods)
 		case pods.replicas == 0:
-			err = applyDaemonSet(ctx, client, region, pods)
+			err = applyDaemonSet(ctx, client, pods)
 		default:
-			err = applyDeployment(ctx, client, region, pods)
+			err = applyDeployment(ctx, client, pods)
 		}
 		if err != nil {
 			return fmt.Errorf("applying add-on %q: %w", name, err)
@@ -65,25 +65,25 @@ func applyAddons(ctx context.Context, client kubernetes.Interface, region string
 	return nil
 }
 
-func applyDaemonSet(ctx context.Context, client kubernetes.Interface, region string, pods addonPods) error {
+func applyDaemonSet(ctx context.Context, client kubernetes.Interface, pods addonPods) error {
 	set := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Name: pods.workload, Namespace: addonNamespace},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: pods.labels()},
-			Template: pods.template(region),
+			Template: pods.template(),
 		},
 	}
 	_, err := client.AppsV1().DaemonSets(addonNamespace).Create(ctx, set, metav1.CreateOptions{})
 	return ignore(err, apierrors.IsAlreadyExists)
 }
 
-func applyDeployment(ctx context.Context, client kubernetes.Interface, region string, pods addonPods) error {
+func applyDeployment(ctx context.Context, client kubernetes.Interface, pods addonPods) error {
 	deployment := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: pods.workload, Namespace: addonNamespace},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: &pods.replicas,
 			Selector: &metav1.LabelSelector{MatchLabels: pods.labels()},
-			Template: pods.template(region),
+			Template: pods.template(),
 		},
 	}
 	_, err := client.AppsV1().Deployments(addonNamespace).Create(ctx, deployment, metav1.CreateOptions{})
@@ -108,7 +108,7 @@ func ignore(err error, expected func(error) bool) error {
 
 func (p addonPods) labels() map[string]string { return map[string]string{"k8s-app": p.workload} }
 
-func (p addonPods) template(region string) corev1.PodTemplateSpec {
+func (p addonPods) template() corev1.PodTemplateSpec {
 	requests := corev1.ResourceList{}
 	if p.cpu != "" {
 		requests[corev1.ResourceCPU] = resource.MustParse(p.cpu)
@@ -121,7 +121,7 @@ func (p addonPods) template(region string) corev1.PodTemplateSpec {
 		PriorityClassName: "system-node-critical",
 		Containers: []corev1.Container{{
 			Name:      p.workload,
-			Image:     images.AddonRef(region, p.program),
+			Image:     images.AddonRef(Region, p.program),
 			Resources: corev1.ResourceRequirements{Requests: requests},
 		}},
 		Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},

@@ -13,18 +13,20 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// Status is what the daemon serves of itself.
+// Status is what the daemon reports about what it serves.
 type Status struct {
-	// Repository is the training image's repository in the daemon's registry.
-	Repository string `json:"repository"`
-	// Digests maps a build of the training image to its digest.
-	Digests map[string]string `json:"digests"`
-	// ChartURLs maps a chart to the repository that serves it.
-	ChartURLs map[string]string `json:"chartUrls"`
-	// ChartVersions maps a chart to its only version.
-	ChartVersions map[string]string `json:"chartVersions"`
+	// ImageRepository is the training image's repository in the daemon's registry.
+	ImageRepository string `json:"imageRepository"`
+	// Digests holds the digest of each build of the training image.
+	Digests map[images.Variant]string `json:"digests"`
+	// ChartURL is the URL below which each chart has its repository.
+	ChartURL string `json:"chartUrl"`
+	// ChartVersions holds the only version of each chart.
+	ChartVersions map[charts.Chart]string `json:"chartVersions"`
 }
 
 // Client speaks to a running daemon.

@@ -24,6 +24,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
+// Region is the only region of a rehearsed account.
+const Region = "us-east-2"
+
 // Config says what a daemon serves and where.
 type Config struct {
 	// Dir is the rehearsal's folder.
@@ -32,8 +35,6 @@ type Config struct {
 	Root string
 	// Speed divides AWS's latencies.
 	Speed float64
-	// Region is the account's only region.
-	Region string
 }
 
 // daemon is what Run holds together.
@@ -92,7 +93,7 @@ func (d *daemon) build(ctx context.Context) (err error) {
 	}
 	d.registry, err = images.New(ctx, d.endpoint.Registry, images.Config{
 		Raytrain: self, RayVenv: d.tools.RayVenv, Operator: d.tools.KubeRayOperator,
-		StandIn: standin.Folder(d.config.Root), Region: d.config.Region,
+		StandIn: standin.Folder(d.config.Root), Region: Region,
 	})
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (d *daemon) build(ctx context.Context) (err error) {
 	}
 	d.runtime = newRuntime(d.config, d.tools, d.registry, d.endpoint, d.log)
 	d.account, err = account.Open(account.Options{
-		Dir: d.config.Dir, Region: d.config.Region, Speed: d.config.Speed, Runtime: d.runtime, Log: d.log,
+		Dir: d.config.Dir, Region: Region, Speed: d.config.Speed, Runtime: d.runtime, Log: d.log,
 	})
 	return err
 }
@@ -149,17 +150,12 @@ func (d *daemon) control() http.Handler {
 
 func (d *daemon) status() Status {
 	status := Status{
-		Repository: d.registry.RayTrainRepository(),
-		Digests:    map[string]string{}, ChartURLs: map[string]string{}, ChartVersions: map[string]string{},
-	}
-	for _, variant := range images.Variants() {
-		status.Digests[string(variant)] = d.registry.RayTrainDigest(variant)
+		ImageRepository: d.registry.RayTrainRepository(), Digests: d.registry.Digests(),
+		ChartURL: d.endpoint.Charts, ChartVersions: map[charts.Chart]string{},
 	}
 	for _, chart := range charts.All() {
-		status.ChartURLs[string(chart)] = d.charts.URL(d.endpoint.Charts, chart)
-		status.ChartVersions[string(chart)] = d.charts.Version(chart)
+		status.ChartVersions[chart] = d.charts.Version(chart)
 	}
-	status.ChartURLs[charts.StaleEFARepository] = d.endpoint.Charts + "/" + charts.StaleEFARepository
 	return status
 }
 

@@ -84,7 +84,7 @@ func (r *runtime) AddonChanged(ctx context.Context, name string, addons []accoun
 	if err != nil {
 		return err
 	}
-	return applyAddons(ctx, found.client, r.config.Region, addons)
+	return applyAddons(ctx, found.client, addons)
 }
 
 func (r *runtime) find(name string) (*cluster, error) {

@@ -14,10 +14,9 @@ type configEntry struct {
 	Secret bool            `json:"secret"`
 }
 
-// configJSON turns settings into what `pulumi config set-all --json` reads. The
-// Pulumi CLI holds a stack's file to the types and paths that Pulumi.yaml
-// declares: a list must be a list, and gpu.nodes a member of gpu. A text
-// without dots in its key is the one form that needs neither.
+// configJSON encodes settings in the form that `pulumi config set-all --json` reads. The Pulumi CLI
+// checks a stack's file against the types and paths in Pulumi.yaml: a list must be a list, and gpu.nodes
+// a member of gpu. Only a text whose key has no dots needs neither.
 func configJSON(settings map[string]any) (string, error) {
 	entries := make(map[string]configEntry, len(settings))
 	for key, value := range settings {

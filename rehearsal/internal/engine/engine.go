@@ -1,6 +1,5 @@
-// Package engine drives the real Pulumi engine for a rehearsal: the program
-// that `pulumi up` runs on AWS, run inline against a file backend, with every
-// plugin found on the rehearsal's PATH.
+// Package engine drives the real Pulumi engine for a rehearsal. The program, the same that `pulumi up`
+// runs on AWS, runs inline against a file backend, and every plugin is found on the rehearsal's PATH.
 package engine
 
 import (
@@ -10,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -23,30 +23,27 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The names under which a rehearsal keeps its stack. The project's name is
-// that of Pulumi.yaml, so that the Pulumi CLI works on a kept rehearsal.
+// The names of a rehearsal's stack. The project's name is that of Pulumi.yaml, so that the Pulumi CLI
+// works on a kept rehearsal.
 const (
 	ProjectName = "ray-train-efa"
 	StackName   = "rehearsal"
 )
 
-// Passphrase protects the secrets of a rehearsed stack. It is no secret: a
-// rehearsed account holds nothing worth hiding, and the Pulumi CLI needs the
-// same one on a kept rehearsal.
-const Passphrase = "rehearsal"
+// passphrase encrypts the secrets of a rehearsed stack. It need not be secret: a rehearsed account holds
+// nothing worth hiding, and the Pulumi CLI needs the same one on a kept rehearsal.
+const passphrase = "rehearsal"
 
 // Config says where an Engine works.
 type Config struct {
-	// Dir is the rehearsal's folder: backend, project folder and Pulumi home
-	// lie below it.
+	// Dir is the rehearsal's folder. Backend, project folder and Pulumi home are below it.
 	Dir string
 	// Root is the folder whose bin/ holds the pinned pulumi.
 	Root string
-	// Env is added to the environment of the engine and its plugins; PATH in
-	// it decides which plugins run.
+	// Env is added to the environment of the engine and its plugins. Its PATH decides which plugins run.
 	Env map[string]string
-	// Settings are the stack's configuration: texts, or what JSON can hold, by
-	// key with its namespace. Dots in a key make it a path.
+	// Settings are the stack's configuration by key with its namespace: texts, or what JSON can hold. Dots
+	// in a key make it a path.
 	Settings map[string]any
 	// Program is the Pulumi program.
 	Program pulumi.RunFunc
@@ -60,26 +57,23 @@ type Engine struct {
 	out   io.Writer
 }
 
-// BackendURL is the file backend of the rehearsal in dir.
-func BackendURL(dir string) string {
-	return "file://" + filepath.Join(dir, "backend")
-}
+// backendURL returns the URL of the file backend.
+func backendURL(dir string) string { return "file://" + filepath.Join(dir, "backend") }
 
-// ProjectDir is the folder that holds the settings file of the stack.
-func ProjectDir(dir string) string { return filepath.Join(dir, "project") }
+// projectDir returns the folder that holds the settings file of the stack.
+func projectDir(dir string) string { return filepath.Join(dir, "project") }
 
-// settingsFile is the settings file of the stack.
+// settingsFile returns the settings file of the stack.
 func settingsFile(dir string) string {
-	return filepath.Join(ProjectDir(dir), "Pulumi."+StackName+".yaml")
+	return filepath.Join(projectDir(dir), "Pulumi."+StackName+".yaml")
 }
 
-// pulumiHome keeps logins, plugins and policies of the user's out of a rehearsal.
+// pulumiHome keeps the user's logins, plugins and policies out of a rehearsal.
 func pulumiHome(dir string) string { return filepath.Join(dir, "pulumi-home") }
 
-// New opens the stack in cfg.Dir, creating it on first use, and writes its
-// settings.
+// New opens the stack in cfg.Dir, creating it on first use, and writes its settings.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
-	for _, dir := range []string{filepath.Join(cfg.Dir, "backend"), ProjectDir(cfg.Dir)} {
+	for _, dir := range []string{filepath.Join(cfg.Dir, "backend"), projectDir(cfg.Dir)} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("making the rehearsal's folder: %w", err)
 		}
@@ -90,17 +84,17 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	stack, err := auto.UpsertStackInlineSource(ctx, StackName, ProjectName, cfg.Program,
 		auto.Pulumi(command),
-		auto.WorkDir(ProjectDir(cfg.Dir)),
+		auto.WorkDir(projectDir(cfg.Dir)),
 		auto.PulumiHome(pulumiHome(cfg.Dir)),
 		auto.EnvVars(environment(cfg)),
 		auto.Project(workspace.Project{
 			Name:    tokens.PackageName(ProjectName),
 			Runtime: workspace.NewProjectRuntimeInfo("go", nil),
-			Backend: &workspace.ProjectBackend{URL: BackendURL(cfg.Dir)},
+			Backend: &workspace.ProjectBackend{URL: backendURL(cfg.Dir)},
 		}),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("opening stack %q: %w", StackName, err)
+		return nil, fmt.Errorf("opening stack %q: %w", StackName, plain(err))
 	}
 	if err := releaseStaleLock(ctx, stack, cfg.Dir); err != nil {
 		return nil, err
@@ -113,13 +107,13 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	if err := stack.SetAllConfigJson(ctx, settings, nil); err != nil {
-		return nil, fmt.Errorf("writing the settings of stack %q: %w", StackName, err)
+		return nil, fmt.Errorf("writing the settings of stack %q: %w", StackName, plain(err))
 	}
 	return &Engine{stack: stack, out: cfg.Out}, nil
 }
 
-// forgetSettings empties the stack's settings: one that an earlier step was given
-// and this one is not must have its default again.
+// forgetSettings empties the stack's settings: one that only an earlier step was given must have its
+// default again.
 func forgetSettings(ctx context.Context, stack auto.Stack) error {
 	stored, err := stack.Workspace().StackSettings(ctx, stack.Name())
 	if err != nil { // a new stack has none yet
@@ -132,17 +126,16 @@ func forgetSettings(ctx context.Context, stack auto.Stack) error {
 	return nil
 }
 
-// ShellEnvironment is what the Pulumi CLI needs to work on the stack in dir.
-// The engine of a rehearsal gets it too, so that one which is started in a
-// shell that works on another rehearsal does not mix the two.
+// ShellEnvironment returns the variables with which the Pulumi CLI works on the stack in dir. The engine
+// of a rehearsal gets them too: it may be started in a shell that works on another rehearsal.
 func ShellEnvironment(dir string) map[string]string {
 	return map[string]string{
-		"PULUMI_BACKEND_URL":       BackendURL(dir),
-		"PULUMI_CONFIG_PASSPHRASE": Passphrase,
+		"PULUMI_BACKEND_URL":       backendURL(dir),
+		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              pulumiHome(dir),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
-		// A plugin that is not on PATH must be an error, never a download, and
-		// one that is there must win over an installed one, which talks to AWS.
+		// A plugin that is not on the PATH must be an error, never a download. One that is there must win
+		// over an installed one, which talks to AWS.
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
 		"PULUMI_IGNORE_AMBIENT_PLUGINS":               "false",
 		"PULUMI_STACK":                                StackName,
@@ -160,33 +153,32 @@ func environment(cfg Config) map[string]string {
 	return env
 }
 
-// operation is what differs between the engine's four operations: it streams
-// events into ch and returns when the engine has ended.
+// operation runs one of the engine's operations, sends its events to ch and returns when the engine has
+// ended.
 type operation func(ctx context.Context, ch chan<- events.EngineEvent) error
 
 func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, error) {
-	update := newUpdate(title, time.Now())
-	view := newView(e.out, update)
+	record := newRecorder(title, time.Now())
+	view := newView(e.out, record)
 	ch := make(chan events.EngineEvent)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for event := range ch {
-			update.apply(event.EngineEvent, time.Now())
+			record.apply(event.EngineEvent, time.Now())
 			view.refresh()
 		}
 	}()
 	stop := view.start()
-	err := op(ctx, ch)
-	// The Automation API closes the channel when the engine's event log ends;
-	// when the engine could not start it never does, so do not wait for ever.
+	err := plain(op(ctx, ch))
+	// The Automation API closes the channel when the engine's event log ends. It never does when the
+	// engine could not start.
 	select {
 	case <-done:
 	case <-time.After(eventDrainTimeout):
 	}
 	stop()
-	update.finish(time.Now(), err)
-	return update, err
+	return record.finish(time.Now(), err), err
 }
 
 // eventDrainTimeout bounds the wait for events after the engine has ended.
@@ -224,32 +216,33 @@ func (e *Engine) Destroy(ctx context.Context) (*Update, error) {
 	})
 }
 
-// Outputs returns the stack's exports; secrets are replaced by "[secret]".
-func (e *Engine) Outputs(ctx context.Context) (map[string]json.RawMessage, error) {
-	outputs, err := e.stack.Outputs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("reading the exports of stack %q: %w", StackName, err)
+// plain returns the error that the engine printed. The Automation API wraps it in the exit status and
+// all of standard output and standard error.
+func plain(err error) error {
+	if err == nil {
+		return nil
 	}
-	values := make(map[string]json.RawMessage, len(outputs))
-	for name, output := range outputs {
-		if output.Secret {
-			values[name] = json.RawMessage(`"[secret]"`)
-			continue
-		}
-		raw, err := json.Marshal(output.Value)
-		if err != nil {
-			return nil, fmt.Errorf("encoding export %q: %w", name, err)
-		}
-		values[name] = raw
+	_, printed, ok := strings.Cut(err.Error(), "\nstderr: ")
+	if printed = strings.TrimSpace(printed); !ok || printed == "" {
+		return err
 	}
-	return values, nil
+	return &engineError{text: strings.TrimPrefix(printed, "error: "), cause: err}
 }
+
+// engineError is an error with the engine's own text.
+type engineError struct {
+	text  string
+	cause error
+}
+
+func (e *engineError) Error() string { return e.text }
+func (e *engineError) Unwrap() error { return e.cause }
 
 // Export returns the state of the stack as `pulumi stack export` prints it.
 func (e *Engine) Export(ctx context.Context) ([]byte, error) {
 	deployment, err := e.stack.Export(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("exporting stack %q: %w", StackName, err)
+		return nil, fmt.Errorf("exporting stack %q: %w", StackName, plain(err))
 	}
 	raw, err := json.MarshalIndent(deployment, "", "    ")
 	if err != nil {

@@ -12,45 +12,75 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// releaseStaleLock releases the stack's lock when the engine that took it was
-// killed: an update that dies must not keep the next one out. The lock of a
-// process that lives stays, and the engine then refuses by itself.
-func releaseStaleLock(ctx context.Context, stack auto.Stack, dir string) error {
-	stale, err := lockIsStale(dir)
-	if err != nil || !stale {
+// LockedError means that another process works on the same rehearsal.
+type LockedError struct {
+	// Dir is the rehearsal's folder.
+	Dir string
+	// PID is the other process.
+	PID int
+}
+
+func (e LockedError) Error() string {
+	return fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", e.PID, e.Dir)
+}
+
+// CheckLock returns a LockedError when an engine runs an update of the stack in dir. The engine's own
+// message recommends `pulumi cancel`, which breaks the other update.
+func CheckLock(dir string) error {
+	owners, err := lockOwners(dir)
+	if err != nil {
 		return err
 	}
-	if err := stack.Cancel(ctx); err != nil {
-		return fmt.Errorf("releasing the lock of stack %q, whose engine was killed: %w", StackName, err)
+	for _, pid := range owners {
+		if runs(pid) {
+			return LockedError{Dir: dir, PID: pid}
+		}
 	}
 	return nil
 }
 
-// lockIsStale says whether the backend in dir is locked by processes that are
-// all gone. The form of the files is that of Pulumi's file backend
-// (pkg/backend/diy/lock.go).
-func lockIsStale(dir string) (bool, error) {
+// releaseStaleLock releases the stack's lock when the engine that took it was killed: its update must
+// not block the next one.
+func releaseStaleLock(ctx context.Context, stack auto.Stack, dir string) error {
+	owners, err := lockOwners(dir)
+	if err != nil || len(owners) == 0 {
+		return err
+	}
+	if err := CheckLock(dir); err != nil {
+		return err
+	}
+	if err := stack.Cancel(ctx); err != nil {
+		return fmt.Errorf("releasing the lock of stack %q, whose engine was killed: %w", StackName, plain(err))
+	}
+	return nil
+}
+
+// lockOwners returns the processes that hold locks of the stack in dir. The form of the files is that
+// of Pulumi's file backend (pkg/backend/diy/lock.go).
+func lockOwners(dir string) ([]int, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "backend", ".pulumi", "locks", "*", ProjectName, StackName, "*.json"))
 	if err != nil {
-		return false, fmt.Errorf("listing the locks of stack %q: %w", StackName, err)
+		return nil, fmt.Errorf("listing the locks of stack %q: %w", StackName, err)
 	}
+	var owners []int
 	for _, file := range files {
 		body, err := os.ReadFile(file)
 		if errors.Is(err, os.ErrNotExist) {
-			continue // its engine ended this moment
+			continue // its engine has just ended
 		}
 		if err != nil {
-			return false, fmt.Errorf("reading a lock of stack %q: %w", StackName, err)
+			return nil, fmt.Errorf("reading a lock of stack %q: %w", StackName, err)
 		}
 		var lock struct {
 			PID int `json:"pid"`
 		}
 		if err := json.Unmarshal(body, &lock); err != nil {
-			return false, fmt.Errorf("decoding the lock %q: %w; next: remove the file if no update of this rehearsal runs", file, err)
+			return nil, fmt.Errorf("decoding the lock %q: %w: remove the file if no update of this rehearsal runs", file, err)
 		}
-		if lock.PID > 0 && !errors.Is(syscall.Kill(lock.PID, 0), syscall.ESRCH) {
-			return false, nil
-		}
+		owners = append(owners, lock.PID)
 	}
-	return len(files) > 0, nil
+	return owners, nil
 }
+
+// runs reports whether the process runs.
+func runs(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

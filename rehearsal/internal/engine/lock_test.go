@@ -11,20 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestOnlyTheLockOfADeadEngineIsStale(t *testing.T) {
+func TestOnlyALivingEngineHoldsTheLock(t *testing.T) {
 	t.Parallel()
 	ended := exec.Command("true")
 	require.NoError(t, ended.Run())
 	dead, alive := ended.Process.Pid, os.Getpid()
 	for _, test := range []struct {
-		name string
-		pids []int
-		want bool
+		name   string
+		pids   []int
+		locked bool
 	}{
 		{"no lock", nil, false},
-		{"a dead engine's", []int{dead}, true},
-		{"a living engine's", []int{alive}, false},
-		{"one of each", []int{dead, alive}, false},
+		{"a dead engine's", []int{dead}, false},
+		{"a living engine's", []int{alive}, true},
+		{"one of each", []int{dead, alive}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -35,9 +35,13 @@ func TestOnlyTheLockOfADeadEngineIsStale(t *testing.T) {
 				body := fmt.Sprintf(`{"pid":%d,"username":"root"}`, pid)
 				require.NoError(t, os.WriteFile(filepath.Join(locks, fmt.Sprintf("%d.json", i)), []byte(body), 0o600))
 			}
-			stale, err := lockIsStale(dir)
-			require.NoError(t, err)
-			assert.Equal(t, test.want, stale)
+			err := CheckLock(dir)
+			if !test.locked {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorAs(t, err, new(LockedError))
+			assert.EqualError(t, err, fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", alive, dir))
 		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// traceEvent is a complete event ("X") of the Chrome trace-event format, which
-// Perfetto and chrome://tracing show as a time line.
+// traceEvent is a complete event ("X") of the Chrome trace-event format, which Perfetto and
+// chrome://tracing show as a timeline.
 type traceEvent struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat"`
@@ -36,8 +36,8 @@ type traceOther struct {
 	Rehearsed bool `json:"rehearsed"`
 }
 
-// WriteTimeline writes the updates as one time line: an update a process, a
-// step a row, times since the first update began.
+// WriteTimeline writes the updates as one timeline: a process per update, a row per step, and times since
+// the first update began.
 func WriteTimeline(w io.Writer, updates []*Update) error {
 	out := trace{Events: []traceEvent{}, Other: traceOther{Rehearsed: true}}
 	if len(updates) > 0 {
@@ -49,7 +49,7 @@ func WriteTimeline(w io.Writer, updates []*Update) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	if err := encoder.Encode(out); err != nil {
-		return fmt.Errorf("writing the time line: %w", err)
+		return fmt.Errorf("writing the timeline: %w", err)
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func updateEvents(process int, update *Update, origin time.Time) []traceEvent {
 		}
 	}
 	events := []traceEvent{complete(update.Title, "update", 0, update.Start, update.End)}
-	for row, step := range update.Steps() {
+	for row, step := range update.Steps {
 		event := complete(step.Name, shortType(step.Type), row+1, step.Start, step.End)
 		event.Args = traceEventArgs{URN: step.URN, Op: string(step.Op), State: string(step.State), Parent: step.Parent}
 		events = append(events, event)

@@ -42,14 +42,14 @@ func diagnostic(severity, message string) apitype.EngineEvent {
 }
 
 // fill applies the events a second apart.
-func fill(t *testing.T, events ...apitype.EngineEvent) *Update {
+func fill(t *testing.T, events ...apitype.EngineEvent) *recorder {
 	t.Helper()
 	start := time.Unix(1000, 0)
-	u := newUpdate("up", start)
+	r := newRecorder("up", start)
 	for i, event := range events {
-		u.apply(event, start.Add(time.Duration(i+1)*time.Second))
+		r.apply(event, start.Add(time.Duration(i+1)*time.Second))
 	}
-	return u
+	return r
 }
 
 func TestUpdateFollowsStepsToTheirEnd(t *testing.T) {
@@ -57,10 +57,9 @@ func TestUpdateFollowsStepsToTheirEnd(t *testing.T) {
 	vpc := meta(apitype.OpCreate, "aws:ec2/vpc:Vpc", "vpc", stackURN)
 	gate := meta(apitype.OpCreate, "raytrain:index:TrainingJob", "gate", stackURN)
 	u := fill(t, pre(vpc), pre(gate), outputs(vpc), failed(gate), outputs(gate),
-		pre(meta(apitype.OpSame, "aws:ec2/subnet:Subnet", "quiet", stackURN)))
-	u.finish(time.Unix(1010, 0), errors.New("exit status 1"))
+		pre(meta(apitype.OpSame, "aws:ec2/subnet:Subnet", "quiet", stackURN))).finish(time.Unix(1010, 0), errors.New("exit status 1"))
 
-	steps := u.Steps()
+	steps := u.Steps
 	require.Len(t, steps, 2, "same and read steps are bookkeeping")
 	assert.Equal(t, Done, steps[0].State)
 	assert.Equal(t, 2*time.Second, steps[0].End.Sub(steps[0].Start))
@@ -74,15 +73,13 @@ func TestUpdateFollowsStepsToTheirEnd(t *testing.T) {
 func TestUnfinishedStepsEndWithTheUpdate(t *testing.T) {
 	t.Parallel()
 	step := pre(meta(apitype.OpCreate, "aws:eks/cluster:Cluster", "eks", stackURN))
-	killed := fill(t, step)
-	killed.finish(time.Unix(1005, 0), errors.New("killed"))
-	assert.Equal(t, Unfinished, killed.Steps()[0].State)
+	killed := fill(t, step).finish(time.Unix(1005, 0), errors.New("killed"))
+	assert.Equal(t, Unfinished, killed.Steps[0].State)
 	_, ok := killed.Failed()
 	assert.False(t, ok, "a step that was cut short is not the one that failed")
 
-	ended := fill(t, step)
-	ended.finish(time.Unix(1005, 0), nil)
-	assert.Equal(t, Done, ended.Steps()[0].State)
+	ended := fill(t, step).finish(time.Unix(1005, 0), nil)
+	assert.Equal(t, Done, ended.Steps[0].State)
 }
 
 func TestDiagnosticsAreSortedAndCleaned(t *testing.T) {
@@ -93,20 +90,32 @@ func TestDiagnosticsAreSortedAndCleaned(t *testing.T) {
 		diagnostic("error", "update failed"),
 		diagnostic("warning", "a real warning"),
 		diagnostic("info", "hourly $9.55"),
+		diagnostic("warning", "a real warning"),
 		apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: "info", Message: "waiting", Ephemeral: true}},
-	)
-	assert.Equal(t, []string{"not-efa"}, u.Errors())
-	assert.Equal(t, []string{"a real warning"}, u.warnings)
-	assert.Equal(t, []string{"hourly $9.55"}, u.Info())
+	).finish(time.Unix(1010, 0), nil)
+	assert.Equal(t, []string{"not-efa"}, u.Errors)
+	assert.Equal(t, []string{"a real warning"}, u.Warnings)
+	assert.Equal(t, []string{"hourly $9.55"}, u.Info)
+}
+
+// The Automation API's own error is "exit status 255", then code, standard output and standard error.
+func TestAnErrorIsWhatTheEnginePrinted(t *testing.T) {
+	t.Parallel()
+	wrapped := errors.New("failed to run update: exit status 255\ncode: 255\nstdout: Updating...\nstderr: error: no stack\n")
+	err := plain(wrapped)
+	require.EqualError(t, err, "no stack")
+	require.ErrorIs(t, err, wrapped)
+	require.EqualError(t, plain(errors.New("context canceled")), "context canceled")
+	require.NoError(t, plain(nil))
+	assert.Equal(t, []string{"no stack"}, fill(t).finish(time.Unix(1010, 0), err).Errors, "an update without a diagnostic shows it")
 }
 
 func TestChangesLeaveOutWhatStaysTheSame(t *testing.T) {
 	t.Parallel()
 	u := fill(t, apitype.EngineEvent{SummaryEvent: &apitype.SummaryEvent{
 		ResourceChanges: map[apitype.OpType]int{apitype.OpSame: 60, apitype.OpUpdate: 1},
-	}})
-	assert.Equal(t, map[apitype.OpType]int{apitype.OpUpdate: 1}, u.Changes())
-	assert.Equal(t, 61, u.Resources())
+	}}).finish(time.Unix(1010, 0), nil)
+	assert.Equal(t, map[apitype.OpType]int{apitype.OpUpdate: 1}, u.Changes)
 }
 
 func TestTreePutsChildrenBelowTheirParents(t *testing.T) {
@@ -119,14 +128,13 @@ func TestTreePutsChildrenBelowTheirParents(t *testing.T) {
 		"  … raytrain:infra:Network  network  6.0s",
 		"    + aws:ec2:Vpc  vpc  1.0s",
 		"  ✗ raytrain:index:TrainingJob  gate  3.0s",
-	}, treeLines(u.Steps(), time.Unix(1007, 0)))
+	}, treeLines(u.current(), time.Unix(1007, 0)))
 }
 
 func TestTimelineHoldsEachStepAndSaysThatItIsRehearsed(t *testing.T) {
 	t.Parallel()
 	vpc := meta(apitype.OpCreate, "aws:ec2/vpc:Vpc", "vpc", stackURN)
-	u := fill(t, pre(vpc), outputs(vpc))
-	u.finish(time.Unix(1003, 0), nil)
+	u := fill(t, pre(vpc), outputs(vpc)).finish(time.Unix(1003, 0), nil)
 	var out bytes.Buffer
 	require.NoError(t, WriteTimeline(&out, []*Update{u}))
 	var got trace

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// view shows an update while it runs: a tree that is redrawn in place on a
-// terminal, a line per finished step elsewhere.
+// view shows an update while it runs: on a terminal as a tree that is redrawn in place, elsewhere as a
+// line per finished step.
 type view struct {
 	out      io.Writer
-	update   *Update
+	record   *recorder
 	terminal bool
 	width    int
 	height   int
@@ -29,8 +29,8 @@ type view struct {
 // redrawEvery keeps a terminal readable while hundreds of events arrive.
 const redrawEvery = 200 * time.Millisecond
 
-func newView(out io.Writer, update *Update) *view {
-	v := &view{out: out, update: update, width: 100, height: 40, printed: map[string]bool{}}
+func newView(out io.Writer, record *recorder) *view {
+	v := &view{out: out, record: record, width: 100, height: 40, printed: map[string]bool{}}
 	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		v.terminal = true
 		if width, height, err := term.GetSize(int(file.Fd())); err == nil {
@@ -40,8 +40,8 @@ func newView(out io.Writer, update *Update) *view {
 	return v
 }
 
-// start redraws on a timer, for the running clocks; the returned function
-// draws the last state and ends it.
+// start redraws on a timer, for the running clocks. The returned function draws the last state and ends
+// it.
 func (v *view) start() (stop func()) {
 	if v.out == nil {
 		return func() {}
@@ -73,15 +73,14 @@ func (v *view) start() (stop func()) {
 	}
 }
 
-// refresh prints what has finished since the last call, where no terminal can
-// be redrawn.
+// refresh prints what has finished since the last call, where there is no terminal to redraw.
 func (v *view) refresh() {
 	if v.out == nil || v.terminal {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	steps := v.update.Steps()
+	steps := v.record.current()
 	depth := depths(steps)
 	for i, step := range steps {
 		key := step.URN + string(step.Op)
@@ -89,16 +88,16 @@ func (v *view) refresh() {
 			continue
 		}
 		v.printed[key] = true
-		fmt.Fprintf(v.out, "  %7s  %s\n", clock(step.End.Sub(v.update.Start)), line(step, depth[i], step.End))
+		fmt.Fprintf(v.out, "  %7s  %s\n", clock(step.End.Sub(v.record.start)), line(step, depth[i], step.End))
 	}
 }
 
-// draw replaces the lines drawn before by the tree as it is now. While the
-// update runs it shows no more than fits the screen, newest steps last.
+// draw replaces the lines drawn before by the current tree. While the update runs it shows no more than
+// fits the screen, newest steps last.
 func (v *view) draw(now time.Time, final bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	lines := treeLines(v.update.Steps(), now)
+	lines := treeLines(v.record.current(), now)
 	if room := v.height - 2; !final && len(lines) > room && room > 0 {
 		lines = lines[len(lines)-room:]
 	}
@@ -116,7 +115,7 @@ func (v *view) draw(now time.Time, final bool) {
 	_, _ = io.WriteString(v.out, b.String())
 }
 
-// treeLines draws the steps as a tree: children below their parents.
+// treeLines draws the steps as a tree, children below their parents.
 func treeLines(steps []Step, now time.Time) []string {
 	present := map[string]bool{}
 	for _, step := range steps {
@@ -184,7 +183,7 @@ func line(step Step, depth int, now time.Time) string {
 		clock(until.Sub(step.Start)))
 }
 
-// sign is the mark of a finished operation, as Pulumi's own display has it.
+// sign returns the mark of a finished operation, as in Pulumi's own display.
 func sign(op apitype.OpType) string {
 	switch op {
 	case apitype.OpCreate:

@@ -1,11 +1,14 @@
-// Package faults is the table of what a rehearsal can break, what the program
-// must then do, and how each fault is brought about: by what the account, the
-// image, the charts or the settings hold, never by a code path of the program.
+// Package faults is the table of what a rehearsal can break and what the program must then do. A fault
+// is what the account, the image, the charts or the settings hold, never a code path of the program.
 package faults
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
 // Phase is where the program must refuse.
@@ -25,102 +28,96 @@ const (
 	PhaseGate Phase = "gate"
 )
 
-// Pin says what NCCL_NET the job runs with.
+// Pin is the NCCL_NET that the job runs with. A pinned NCCL_NET makes NCCL abort where it would fall
+// back.
 type Pin string
 
-// A pinned NCCL_NET makes NCCL abort where it would fall back; Any means that
-// the fault ends the same either way.
 const (
 	Pinned   Pin = "pinned"
 	Unpinned Pin = "unpinned"
-	Any      Pin = "-"
+	// Any is for a fault that ends the same either way. It runs pinned.
+	Any Pin = "-"
 )
 
-// ExitRefused is the exit status of a rehearsal whose update was refused.
-const ExitRefused = 2
-
-// Image is a fault of the training image.
-type Image string
-
-// What a rehearsed image can lack or do wrong.
-const (
-	ImageWhole         Image = ""
-	ImageNoPlugin      Image = "no-plugin"
-	ImageNoPluginOnOne Image = "no-plugin-on-one-rank"
-	ImageCrash         Image = "crash"
-)
-
-// Script is the order of steps that a fault's cycle takes before destroy.
-type Script string
-
-// A fault's cycle is one refused up, unless its script says more.
-const (
-	ScriptUp Script = "up"
-	// ScriptRefreshAfterRed refreshes the refused stack, then ups again.
-	ScriptRefreshAfterRed Script = "up, refresh, up"
-)
-
-// Fault is one row of the table.
+// Fault is one row of the table: what must happen, and what is broken. The zero values of the latter
+// break nothing.
 type Fault struct {
 	Name        string
 	Phase       Phase
 	Pin         Pin
 	Verdict     string
-	Exit        int
 	Description string
 
-	Script Script
-	Image  Image
-	// NoCapacity leaves none of the GPU type in any zone.
-	NoCapacity bool
-	// NoQuota grants no vCPU of the G family.
-	NoQuota bool
-	// NoEFAPlugin serves an EFA plugin chart whose allow-list lacks the type.
-	NoEFAPlugin bool
-	// BrokenEFA hands out EFA devices that the provider cannot open.
-	BrokenEFA bool
-	// NoSelfEgress strips the self-referencing egress rules of every group.
-	NoSelfEgress bool
+	// Image is the build of the training image that the stack runs.
+	Image images.Variant
+	// Account is what the emulated account does wrong.
+	Account account.Faults
+	// Charts replaces the repository of a chart.
+	Charts map[charts.Chart]string
+	// Settings are settings of the stack.
+	Settings map[string]string
+	// RefreshAfterRed refreshes the refused stack, then runs up again.
+	RefreshAfterRed bool
 }
+
+// exitRefused is the exit status of a rehearsal whose update was refused.
+const exitRefused = 2
 
 // verdictNone is the verdict of an update that was refused before its job.
 const verdictNone = "none"
 
+// gpuType and gpuQuota are the default GPU type and its quota of On-Demand vCPUs.
+const (
+	gpuType  = "g6.12xlarge"
+	gpuQuota = "L-DB2E81BA"
+)
+
 // Table lists every fault, in the order in which --all-faults runs them.
 func Table() []Fault {
+	// A hang has written all its lines long before this deadline.
+	hang := map[string]string{"job.deadlineSeconds": "90"}
 	return []Fault{
-		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: ImageNoPlugin,
+		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: images.WithoutPlugin,
 			Description: "the image has no plugin: the job succeeds over sockets, the gate refuses"},
-		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: ImageNoPlugin,
+		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: images.WithoutPlugin,
 			Description: "the image has no plugin and NCCL_NET is pinned: NCCL aborts, the job fails"},
-		{Name: "efa-device-missing", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone, NoEFAPlugin: true,
+		{Name: "efa-device-missing", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
+			Charts:      map[charts.Chart]string{charts.EFADevicePlugin: charts.StaleEFARepository},
 			Description: "the EFA plugin has no pod on the nodes: no allocatable EFA, refused before the job"},
-		{Name: "efa-device-broken", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", BrokenEFA: true,
+		{Name: "efa-device-broken", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
+			Account:     account.Faults{EFADeviceBroken: true},
 			Description: "EFA is allocatable but the provider cannot open it: sockets after a failed init"},
-		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive", NoSelfEgress: true,
+		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive", Settings: hang,
+			Account:     account.Faults{StripSelfEgress: true},
 			Description: "no group on the interfaces allows egress to itself: set-up, no connection, hang until the deadline"},
-		{Name: "one-rank-on-tcp", Phase: PhaseGate, Pin: Unpinned, Verdict: "mixed", Image: ImageNoPluginOnOne,
+		{Name: "one-rank-on-tcp", Phase: PhaseGate, Pin: Unpinned, Verdict: "mixed", Settings: hang,
+			Image:       images.OneRankWithoutPlugin,
 			Description: "the plugin is missing on one rank: two networks in one communicator, hang and flood until the deadline"},
-		{Name: "no-capacity", Phase: PhaseNodes, Pin: Any, Verdict: verdictNone, NoCapacity: true,
+		{Name: "no-capacity", Phase: PhaseNodes, Pin: Any, Verdict: verdictNone,
+			Account:     account.Faults{NoCapacity: []account.TypeInZone{{Type: gpuType}}},
 			Description: "none of the GPU type in the zone: refused with the scaling activity's reason"},
-		{Name: "quota", Phase: PhasePreview, Pin: Any, Verdict: verdictNone, NoQuota: true,
+		{Name: "quota", Phase: PhasePreview, Pin: Any, Verdict: verdictNone,
+			Account:     account.Faults{Quota: map[string]float64{gpuQuota: 0}},
 			Description: "96 vCPU of G instances not granted: refused with the increase command"},
-		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: ImageCrash,
+		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: images.Crashing,
 			Description: "the script exits 1: refused with its last lines"},
-		{Name: "refresh-after-red", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: ImageNoPlugin,
-			Script: ScriptRefreshAfterRed, Description: "tcp-fallback, then refresh, then up: still refused"},
+		{Name: "refresh-after-red", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: images.WithoutPlugin,
+			RefreshAfterRed: true, Description: "tcp-fallback, then refresh, then up: still refused"},
 	}
 }
 
 // Find returns the fault called name; "" is the cycle without a fault.
 func Find(name string) (Fault, error) {
 	if name == "" {
-		return Fault{Verdict: "efa", Pin: Pinned, Script: ScriptUp}, nil
+		return Fault{Verdict: "efa", Pin: Pinned, Image: images.Complete}, nil
 	}
 	var known []string
 	for _, fault := range Table() {
 		if fault.Name == name {
-			return fault.withDefaults(), nil
+			if fault.Image == "" {
+				fault.Image = images.Complete
+			}
+			return fault, nil
 		}
 		known = append(known, fault.Name)
 	}
@@ -128,22 +125,29 @@ func Find(name string) (Fault, error) {
 		name, strings.Join(known, ", "))
 }
 
-func (f Fault) withDefaults() Fault {
-	f.Exit = ExitRefused
-	if f.Script == "" {
-		f.Script = ScriptUp
+// Exit returns the exit status of the fault's cycle.
+func (f Fault) Exit() int {
+	if f.Name == "" {
+		return 0
 	}
-	return f
+	return exitRefused
 }
 
-// Rows are the lines of --list-faults: name, phase, pin, verdict, exit,
-// description, separated by tabs.
+// ChartRepository returns the repository that serves the chart.
+func (f Fault) ChartRepository(chart charts.Chart) string {
+	if repository, ok := f.Charts[chart]; ok {
+		return repository
+	}
+	return chart.Repository()
+}
+
+// Rows returns the lines of --list-faults: name, phase, pin, verdict, exit, description, separated by
+// tabs.
 func Rows() []string {
 	var rows []string
-	for _, fault := range Table() {
-		fault = fault.withDefaults()
+	for _, f := range Table() {
 		rows = append(rows, strings.Join([]string{
-			fault.Name, string(fault.Phase), string(fault.Pin), fault.Verdict, fmt.Sprint(fault.Exit), fault.Description,
+			f.Name, string(f.Phase), string(f.Pin), f.Verdict, fmt.Sprint(f.Exit()), f.Description,
 		}, "\t"))
 	}
 	return rows

@@ -6,6 +6,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
 func TestRowsHaveSixFields(t *testing.T) {
@@ -27,12 +31,19 @@ func TestEachFaultBreaksSomething(t *testing.T) {
 	for _, row := range Table() {
 		fault, err := Find(row.Name)
 		require.NoError(t, err)
-		broken := fault.Image != ImageWhole || fault.NoCapacity || fault.NoQuota || fault.NoEFAPlugin ||
-			fault.BrokenEFA || fault.NoSelfEgress
+		broken := fault.Image != images.Complete || len(fault.Charts) > 0 || !assert.ObjectsAreEqual(account.Faults{}, fault.Account)
 		assert.True(t, broken, fault.Name)
-		assert.Equal(t, ExitRefused, fault.Exit)
-		assert.NotEmpty(t, fault.Script)
+		assert.Contains(t, images.Variants(), fault.Image, fault.Name)
+		assert.Equal(t, exitRefused, fault.Exit())
 	}
+}
+
+func TestAFaultsChartsReplaceTheRealOnes(t *testing.T) {
+	t.Parallel()
+	stale, err := Find("efa-device-missing")
+	require.NoError(t, err)
+	assert.Equal(t, charts.StaleEFARepository, stale.ChartRepository(charts.EFADevicePlugin))
+	assert.Equal(t, charts.KubeRayOperator.Repository(), stale.ChartRepository(charts.KubeRayOperator))
 }
 
 func TestFindNamesWhatIsAllowed(t *testing.T) {
@@ -40,7 +51,8 @@ func TestFindNamesWhatIsAllowed(t *testing.T) {
 	healthy, err := Find("")
 	require.NoError(t, err)
 	assert.Equal(t, "efa", healthy.Verdict)
-	assert.Zero(t, healthy.Exit)
+	assert.Zero(t, healthy.Exit())
+	assert.Equal(t, account.Faults{}, healthy.Account)
 
 	_, err = Find("tcp")
 	require.ErrorContains(t, err, `"tcp"`)

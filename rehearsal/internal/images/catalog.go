@@ -8,8 +8,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
-// Variant is a build of the training image. All are in the registry at once,
-// under tags of their own: a fault is a matter of which digest the stack pins.
+// Variant is a build of the training image. All builds are in the registry at once, each under its own
+// tag. A fault is a matter of which digest the stack pins.
 type Variant string
 
 // The builds of the training image.
@@ -18,33 +18,57 @@ const (
 	Complete Variant = "complete"
 	// WithoutPlugin lacks the plugin: NCCL falls back to sockets, or aborts when pinned.
 	WithoutPlugin Variant = "without-plugin"
-	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one
-	// node pulled a stale tag: two networks in one communicator.
+	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one node pulled a stale tag:
+	// two networks in one communicator.
 	OneRankWithoutPlugin Variant = "one-rank-without-plugin"
 	// Crashing makes the script fail in its first step.
 	Crashing Variant = "crashing"
 )
 
+// variant is one row of the table of builds.
+type variant struct {
+	name Variant
+	// env switches the stand-in's plugin on, and sets what is wrong with the build.
+	env []string
+}
+
+// variants is the table of builds.
+func variants() []variant {
+	const plugin = "RAYTRAIN_REHEARSAL_PLUGIN=1"
+	return []variant{
+		{Complete, []string{plugin}},
+		{WithoutPlugin, nil},
+		{OneRankWithoutPlugin, []string{plugin, "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last"}},
+		{Crashing, []string{plugin, "RAYTRAIN_REHEARSAL_CRASH=1"}},
+	}
+}
+
 // Variants lists every build of the training image.
-func Variants() []Variant { return []Variant{Complete, WithoutPlugin, OneRankWithoutPlugin, Crashing} }
+func Variants() []Variant {
+	var names []Variant
+	for _, v := range variants() {
+		names = append(names, v.name)
+	}
+	return names
+}
 
 const (
 	// RayTrainRepository is the training image's repository in this registry.
 	RayTrainRepository = "ray-train"
-	// RayTrainTag is AWS's floating tag, that the complete build carries.
+	// RayTrainTag is AWS's floating tag, which the complete build has.
 	RayTrainTag = "train-ml-cuda-v1.1"
-	// eksRegistryAccount owns the registry of EKS's add-on images in most regions
-	// (docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html).
+	// eksRegistryAccount owns the registry of EKS's add-on images in most regions.
+	// Source: docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html.
 	eksRegistryAccount = "602401143452"
-	// chartDefaultRegion is the region that the EFA plugin's chart names by default,
-	// whatever the cluster's region (values.yaml of eks-charts).
+	// chartDefaultRegion is the region that the EFA plugin's chart names by default, whatever the cluster's
+	// region (values.yaml of eks-charts).
 	chartDefaultRegion = "us-west-2"
 	// gpuResource and efaResource are the names that the two plugins register.
 	gpuResource = "nvidia.com/gpu"
 	efaResource = "vpc.amazonaws.com/efa"
 )
 
-// Tag is the tag of a build of the training image.
+// Tag returns the tag of a build of the training image.
 func (v Variant) Tag() string {
 	if v == Complete {
 		return RayTrainTag
@@ -52,7 +76,7 @@ func (v Variant) Tag() string {
 	return RayTrainTag + "-" + string(v)
 }
 
-// AddonRef is the reference by which a pod of an EKS add-on names its image in a region.
+// AddonRef returns the reference by which a pod of an EKS add-on names its image in a region.
 func AddonRef(region string, program Program) string {
 	spec := addonImages()[program]
 	return fmt.Sprintf("%s/%s:%s", eksRegistry(region), spec.repository, spec.tag)
@@ -60,13 +84,13 @@ func AddonRef(region string, program Program) string {
 
 type repositoryTag struct{ repository, tag string }
 
-// addonImages names the add-ons' images; the tags are those of the add-on
-// versions for Kubernetes 1.36 and only have to be alike on both sides.
+// addonImages names the add-ons' images. The tags look like those of EKS, but any would do: the pods of
+// the add-ons and this registry both take them from here.
 func addonImages() map[Program]repositoryTag {
 	return map[Program]repositoryTag{
 		CoreDNS:          {"eks/coredns", "v1.13.2-eksbuild.1"},
 		VPCCNI:           {"amazon-k8s-cni", "v1.21.1-eksbuild.1"},
-		KubeProxy:        {"eks/kube-proxy", "v1.36.0-minimal-eksbuild.1"},
+		KubeProxy:        {"eks/kube-proxy", "v1-minimal-eksbuild.1"},
 		PodIdentityAgent: {"eks/eks-pod-identity-agent", "v0.1.36"},
 	}
 }
@@ -75,18 +99,20 @@ func eksRegistry(region string) string {
 	return fmt.Sprintf("%s.dkr.ecr.%s.amazonaws.com", eksRegistryAccount, region)
 }
 
-// definition is one image to build: where it is found, and what it runs.
+// definition is one image to build: its name, and what it runs.
 type definition struct {
 	repository, tag string
 	program         Program
-	devicePlugin    string
-	entrypoint      []string
-	env             []string
-	files           []file
+	// variant is the build of the training image; "" for another image.
+	variant      Variant
+	devicePlugin string
+	entrypoint   []string
+	env          []string
+	files        []file
 }
 
-// catalog lists every image of a rehearsal. An image of another registry lives
-// under a repository that starts with that registry's name, as in a mirror.
+// catalog returns every image of a rehearsal. The repository of another registry's image starts with that
+// registry's name, as in a mirror.
 func catalog(config Config) ([]definition, error) {
 	standIn, err := readFiles(config.StandIn, "opt/nccl-stand-in")
 	if err != nil {
@@ -110,38 +136,28 @@ func catalog(config Config) ([]definition, error) {
 				program: program, entrypoint: placeholder(program)})
 		}
 	}
-	for _, variant := range Variants() {
-		all = append(all, definition{repository: RayTrainRepository, tag: variant.Tag(), program: RayTrain,
-			env: rayTrainEnv(config, variant), files: standIn})
+	for _, v := range variants() {
+		all = append(all, definition{repository: RayTrainRepository, tag: v.name.Tag(), program: RayTrain, variant: v.name,
+			env: append(rayTrainEnv(config), v.env...), files: standIn})
 	}
 	return all, nil
 }
 
-// rayTrainEnv is the environment of a build of the training image. Only here is
-// the stand-in switched on: the training code and the program never name it.
-func rayTrainEnv(config Config, variant Variant) []string {
-	env := []string{
+// rayTrainEnv returns the environment of every build of the training image. The stand-in is switched on
+// only here: the training code and the program never name it.
+func rayTrainEnv(config Config) []string {
+	return []string{
 		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + standin.Programs(config.StandIn) + ":" + systemPath,
 		"PYTHONPATH=" + config.StandIn,
 		"RAYTRAIN_REHEARSAL=1",
 	}
-	switch variant {
-	case Complete:
-		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1")
-	case OneRankWithoutPlugin:
-		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last")
-	case Crashing:
-		env = append(env, "RAYTRAIN_REHEARSAL_PLUGIN=1", "RAYTRAIN_REHEARSAL_CRASH=1")
-	case WithoutPlugin:
-	}
-	return env
 }
 
-// systemPath is what a container's PATH holds where its image sets none.
+// systemPath is a container's PATH where its image sets none.
 const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// regions are the regions whose EKS registries are served: the chart's default
-// too, since a chart left at its default must start (slowly) as on AWS.
+// regions returns the regions whose EKS registries are served. The chart's default region is one of
+// them, because a chart with its default values starts on AWS too.
 func (c Config) regions() []string {
 	regions := []string{c.Region}
 	if !slices.Contains(regions, chartDefaultRegion) {

@@ -106,7 +106,7 @@ func TestVariantsDifferOnlyInTheirPlugin(t *testing.T) {
 	for _, test := range tests {
 		image, err := r.Resolve(context.Background(), r.RayTrainRepository()+":"+test.in.Tag())
 		require.NoError(t, err)
-		assert.Equal(t, r.RayTrainDigest(test.in), image.Digest)
+		assert.Equal(t, r.Digests()[test.in], image.Digest)
 		assert.False(t, seen[image.Digest], "two builds share a digest")
 		seen[image.Digest] = true
 		var plugin []string
@@ -127,12 +127,12 @@ func TestDigestsAreStable(t *testing.T) {
 	require.NoError(t, err)
 	second, err := New(context.Background(), "127.0.0.1:6000", config)
 	require.NoError(t, err)
-	assert.Equal(t, first.digests, second.digests)
+	assert.Equal(t, first.Digests(), second.Digests())
 
 	require.NoError(t, os.WriteFile(filepath.Join(config.StandIn, "sitecustomize.py"), []byte("# changed\n"), 0o600))
 	third, err := New(context.Background(), "127.0.0.1:5000", config)
 	require.NoError(t, err)
-	assert.NotEqual(t, first.RayTrainDigest(Complete), third.RayTrainDigest(Complete))
+	assert.NotEqual(t, first.Digests()[Complete], third.Digests()[Complete])
 }
 
 func TestServedByTheProtocol(t *testing.T) {
@@ -144,7 +144,7 @@ func TestServedByTheProtocol(t *testing.T) {
 	require.NoError(t, err)
 	head, err := remote.Head(tag)
 	require.NoError(t, err)
-	assert.Equal(t, r.RayTrainDigest(Complete), head.Digest.String())
+	assert.Equal(t, r.Digests()[Complete], head.Digest.String())
 }
 
 func TestNewReportsEveryMissingSetting(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,10 +17,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Config says where the programs behind the images are on this machine. Paths
-// are absolute: they become part of the images, and of their digests.
+// Config says where the programs of the images are on this machine. Paths are absolute: they become part
+// of the images and of their digests.
 type Config struct {
-	// Raytrain is this CLI's own binary; it holds the device plugins' stand-ins.
+	// Raytrain is the binary of this process. It contains the stand-ins of the device plugins.
 	Raytrain string
 	// RayVenv is the folder of the Python environment with Ray and torch.
 	RayVenv string
@@ -51,21 +52,21 @@ type Registry struct {
 	digests map[Variant]string
 }
 
-// Ref is the reference, by digest, of a build of the training image.
+// Ref returns the reference, by digest, of a build of the training image.
 func (r *Registry) Ref(v Variant) string {
 	return fmt.Sprintf("%s@%s", r.RayTrainRepository(), r.digests[v])
 }
 
-// RayTrainRepository is the training image's repository with this registry's
-// host: the value of a rehearsal's imageRepository setting.
+// RayTrainRepository returns the training image's repository with this registry's host: the value of a
+// rehearsal's imageRepository setting.
 func (r *Registry) RayTrainRepository() string { return r.host + "/" + RayTrainRepository }
 
-// RayTrainDigest is the digest of a build of the training image: the value of a
-// rehearsal's imageDigest setting, or what pinning the build's tag resolves to.
-func (r *Registry) RayTrainDigest(v Variant) string { return r.digests[v] }
+// Digests returns the digest of each build of the training image. One of them is a rehearsal's imageDigest
+// setting.
+func (r *Registry) Digests() map[Variant]string { return maps.Clone(r.digests) }
 
-// New builds every image and stores it in a registry that is to be served at
-// host, "127.0.0.1:PORT". The digests do not depend on host.
+// New builds every image and stores it in a registry that is to be served at host, "127.0.0.1:PORT". The
+// digests do not depend on host.
 func New(ctx context.Context, host string, config Config) (*Registry, error) {
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("checking the registry's configuration: %w", err)
@@ -102,27 +103,23 @@ func (r *Registry) push(ctx context.Context, d definition) error {
 	if err := remote.Write(tag, image, remote.WithContext(ctx), remote.WithTransport(direct{r.handler})); err != nil {
 		return fmt.Errorf("storing the image %q: %w", tag, err)
 	}
-	if d.program != RayTrain {
+	if d.variant == "" {
 		return nil
 	}
 	digest, err := image.Digest()
 	if err != nil {
 		return fmt.Errorf("reading the digest of %q: %w", tag, err)
 	}
-	for _, variant := range Variants() {
-		if variant.Tag() == d.tag {
-			r.digests[variant] = digest.String()
-		}
-	}
+	r.digests[d.variant] = digest.String()
 	return nil
 }
 
-// ErrNotFound is the cause when no image has the wanted name, tag or digest: a
-// kubelet would report ErrImagePull.
+// ErrNotFound is the cause when no image has the name, tag or digest. A kubelet would report
+// ErrImagePull.
 var ErrNotFound = errors.New("image not found in the rehearsal's registry")
 
-// Resolve finds the image that ref names, by tag or by digest. Names of other
-// registries are looked up in the mirror of them that this registry holds.
+// Resolve returns the image that ref names, by tag or by digest. Names of other registries are looked up
+// in this registry's mirror of them.
 func (r *Registry) Resolve(ctx context.Context, ref string) (Image, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
@@ -152,7 +149,7 @@ func (r *Registry) Resolve(ctx context.Context, ref string) (Image, error) {
 	return imageOf(ref, id, digest.String(), config.Config), nil
 }
 
-// localReference turns a reference into one of this registry's own.
+// localReference returns the reference of the same image in this registry.
 func (r *Registry) localReference(ref name.Reference) (name.Reference, error) {
 	repository := ref.Context().RepositoryStr()
 	if host := ref.Context().RegistryStr(); host != r.host {
@@ -165,7 +162,7 @@ func (r *Registry) localReference(ref name.Reference) (name.Reference, error) {
 	return name.ParseReference(r.host+"/"+repository+separator+ref.Identifier(), name.Insecure)
 }
 
-// direct carries requests to a handler of the same process.
+// direct is a transport that calls a handler of the same process.
 type direct struct{ handler http.Handler }
 
 func (d direct) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -1,4 +1,4 @@
-package cycle
+package rehearsal
 
 import (
 	"os"
@@ -30,7 +30,7 @@ func program(t *testing.T, dir, name string) {
 // A released CLI has the Go host beside it, so it must not be hidden; an
 // installed AWS provider reaches for the real account, so it must be.
 func TestShellTakesThePulumiOfTheUserAndThePluginsOfTheCheckout(t *testing.T) {
-	root := checkoutWith(t, append(firstTools(), "pulumi")...)
+	root := checkoutWith(t, append(linkedTools(), "pulumi")...)
 	users, dir := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
 	for _, name := range []string{"pulumi", "pulumi-resource-aws", "aws"} {

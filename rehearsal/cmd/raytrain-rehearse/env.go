@@ -11,30 +11,29 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-// noGoHost is said when `pulumi preview` could not run the program. It goes to
-// the error stream: the shell evaluates the other one.
-const noGoHost = "note: no pulumi-language-go beside pulumi or on the PATH: preview and up need a released Pulumi CLI; destroy, stack and kubectl work without"
+// noGoHost warns that `pulumi preview` could not run the program. It goes to the error stream, because
+// the shell evaluates the other one.
+const noGoHost = "note: no pulumi-language-go beside pulumi or on the PATH: preview and up need a released Pulumi CLI; " +
+	"destroy, stack and kubectl work without it"
 
 func newEnvCommand(flags *rehearseFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env --dir DIR",
 		Short: "Print shell exports with which pulumi and kubectl work on a kept rehearsal",
-		Long: `Print shell exports with which a released Pulumi CLI and kubectl work on a kept
-rehearsal. In the checkout, in a shell of its own:
+		Long: `Print shell exports with which a released Pulumi CLI and kubectl work on a kept rehearsal.
+In the checkout, in a shell of its own:
 
-  raytrain rehearse preview --dir DIR     # starts it, with an empty account
+  raytrain rehearse preview --dir DIR     # starts the rehearsal, with an empty account
   eval "$(raytrain rehearse env --dir DIR)"
   pulumi preview && pulumi up
   aws eks update-kubeconfig --name ray-train-efa && kubectl get pods -A
   pulumi destroy
 
-A Pulumi CLI before 3.208 wants --config-file "$RAYTRAIN_REHEARSAL_CONFIG" as
-well. The engine warns of each plugin that it takes from the PATH, which is where
-the stand-ins lie.`,
-		Args: cobra.NoArgs,
+A Pulumi CLI before 3.208 also needs --config-file "$RAYTRAIN_REHEARSAL_CONFIG". The engine prints a
+warning for each plugin that it takes from the PATH; a rehearsal's plugins are there on purpose.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if _, err := flags.running(command); err != nil {
 				return err
@@ -43,7 +42,7 @@ the stand-ins lie.`,
 			if err != nil {
 				return err
 			}
-			variables, err := cycle.ShellEnvironment(flags.dir, root)
+			variables, err := rehearsal.ShellEnvironment(flags.dir, root)
 			if err != nil {
 				return err
 			}
@@ -58,8 +57,8 @@ the stand-ins lie.`,
 	}
 }
 
-// goHostFound says whether the Pulumi CLI on the PATH would find its Go language
-// host: on the PATH too, or beside itself.
+// goHostFound reports whether the Pulumi CLI on the PATH finds its Go language host: on the PATH too, or
+// beside itself.
 func goHostFound() bool {
 	const host = "pulumi-language-go"
 	if _, err := exec.LookPath(host); err == nil {

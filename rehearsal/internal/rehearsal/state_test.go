@@ -1,4 +1,4 @@
-package cycle
+package rehearsal
 
 import (
 	"os"
@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 )
 
 const exportedRed = `{"version":3,"deployment":{"resources":[
@@ -24,16 +23,16 @@ func TestReadState(t *testing.T) {
 	t.Parallel()
 	state, err := readState([]byte(exportedRed))
 	require.NoError(t, err)
-	assert.Equal(t, 3, state.resources)
-	assert.Equal(t, "train", state.cluster)
-	assert.Equal(t, "not-efa", state.verdict())
-	assert.Equal(t, "plugin-not-found", state.gate.Findings[0].Code)
-	assert.Equal(t, "NET/Socket 2, SHM 4", transports(state.gate.Ranks[0].Channels))
+	assert.Equal(t, 3, state.Resources)
+	assert.Equal(t, "train", state.Cluster)
+	assert.Equal(t, "not-efa", state.Verdict())
+	assert.Equal(t, "plugin-not-found", state.Job.Findings[0].Code)
+	assert.Equal(t, "NET/Socket 2, SHM 4", transports(state.Job.Ranks[0].Channels))
 
 	empty, err := readState([]byte(`{"deployment":{"resources":[]}}`))
 	require.NoError(t, err)
-	assert.Empty(t, empty.cluster)
-	assert.Equal(t, "none", empty.verdict(), "a stack without a job must never show an old verdict")
+	assert.Empty(t, empty.Cluster)
+	assert.Equal(t, "none", empty.Verdict(), "a stack without a job must never show an old verdict")
 
 	_, err = readState([]byte(`{`))
 	require.ErrorContains(t, err, "decoding the exported stack")
@@ -50,25 +49,6 @@ func TestPrepareDirTouchesNoForeignFolder(t *testing.T) {
 	require.NoError(t, prepareDir(own))
 	require.NoError(t, prepareDir(own), "a second step opens the same folder")
 	require.NoError(t, CheckDir(own))
-}
-
-func TestAccountFaultsFollowTheTable(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		fault string
-		want  account.Faults
-	}{
-		{"", account.Faults{}},
-		{"tcp-fallback", account.Faults{}},
-		{"no-capacity", account.Faults{NoCapacity: []account.TypeInZone{{Type: "g6.12xlarge"}}}},
-		{"quota", account.Faults{Quota: map[string]float64{"L-DB2E81BA": 0}}},
-		{"efa-device-broken", account.Faults{EFADeviceBroken: true}},
-		{"no-self-egress", account.Faults{StripSelfEgress: true}},
-	} {
-		fault, err := faults.Find(test.fault)
-		require.NoError(t, err)
-		assert.Equal(t, test.want, accountFaults(fault), test.fault)
-	}
 }
 
 func TestRemainsLeavesOutWhatNeitherBillsNorBlocks(t *testing.T) {

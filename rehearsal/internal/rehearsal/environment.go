@@ -1,4 +1,4 @@
-package cycle
+package rehearsal
 
 import (
 	"errors"
@@ -7,12 +7,17 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 )
 
-// Environment is what the engine, its plugins and the real Pulumi CLI need to
-// work on the rehearsal in dir.
+// region is the only region of a rehearsed account.
+const region = daemon.Region
+
+// Environment returns the variables with which the engine, its plugins and the Pulumi CLI work on the
+// rehearsal in dir.
 func Environment(dir, root string) (map[string]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -23,20 +28,22 @@ func Environment(dir, root string) (map[string]string, error) {
 	if err := replaceLink(self, filepath.Join(bin, "aws")); err != nil {
 		return nil, err
 	}
-	for _, tool := range firstTools() {
+	for _, tool := range linkedTools() {
 		if err := linkTool(filepath.Join(root, "bin", tool), filepath.Join(bin, tool)); err != nil {
 			return nil, err
 		}
 	}
 	home := filepath.Join(dir, "home")
 	return map[string]string{
-		// A pulumi of the user's comes before the pinned one: a released one has
-		// its language hosts beside it, the pinned one has none.
-		"PATH":        bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") + ":" + filepath.Join(root, "bin"),
-		client.EnvDir: dir,
-		// No credentials of the user's may reach a rehearsal, and none are needed.
-		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_SESSION_TOKEN": "", "AWS_REGION": region,
-		"AWS_PROFILE": "", "AWS_CONFIG_FILE": filepath.Join(home, "aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
+		// The user's pulumi comes before the pinned one: a released CLI has its language hosts beside it,
+		// the pinned one has none.
+		"PATH":            bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") + ":" + filepath.Join(root, "bin"),
+		client.EnvDir:     dir,
+		eventlog.Variable: eventsFile(dir),
+		// The user's credentials must not reach a rehearsal, which needs none.
+		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_SESSION_TOKEN": "",
+		"AWS_REGION": region, "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": filepath.Join(home, "aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
 		"KUBECONFIG": filepath.Join(dir, "kubeconfig"),
 		// Helm's caches must not mix with the user's.
 		"HELM_CACHE_HOME": filepath.Join(home, "helm", "cache"), "HELM_CONFIG_HOME": filepath.Join(home, "helm", "config"),
@@ -44,16 +51,14 @@ func Environment(dir, root string) (map[string]string, error) {
 	}, nil
 }
 
-const region = "us-east-2"
-
-// firstTools lists what a rehearsal takes from the checkout whatever else is on
-// the PATH: an installed AWS provider would look for the real account.
-func firstTools() []string {
+// linkedTools lists what a rehearsal takes from the checkout, whatever else is on the PATH: an installed
+// AWS provider would call the real AWS.
+func linkedTools() []string {
 	return []string{"kubectl", "pulumi-resource-aws", "pulumi-resource-eks", "pulumi-resource-kubernetes"}
 }
 
-// linkTool links a tool that must be there: past a dangling link the search
-// would go on to whatever the PATH holds of that name.
+// linkTool links a tool that must exist: a dangling link would make the shell take another one of that
+// name from the PATH.
 func linkTool(target, name string) error {
 	if _, err := os.Stat(target); err != nil {
 		return fmt.Errorf("finding the rehearsal's tools: %w: run `make build` in the checkout", err)
@@ -74,8 +79,8 @@ func replaceLink(target, name string) error {
 	return nil
 }
 
-// ShellEnvironment is what a person's shell needs to work on the rehearsal in
-// dir with the Pulumi CLI and kubectl.
+// ShellEnvironment returns the variables with which the Pulumi CLI and kubectl work on the rehearsal in dir
+// from a shell.
 func ShellEnvironment(dir, root string) (map[string]string, error) {
 	env, err := Environment(dir, root)
 	if err != nil {

@@ -1,0 +1,113 @@
+package rehearsal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/stack"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
+)
+
+// Outcome is what one step did.
+type Outcome struct {
+	*engine.Update
+	// Refusals holds what the program refused, in order.
+	Refusals []*refusal.Refusal
+	// HourlyUSD is the price of the running stack; nil where the program did not compute it.
+	HourlyUSD *float64
+}
+
+// eventsFile is where the program reports refusals and the price during a step.
+func eventsFile(dir string) string { return filepath.Join(dir, "events.jsonl") }
+
+// forgetEvents removes the events of the step before.
+func forgetEvents(dir string) error {
+	if err := os.Remove(eventsFile(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the events of the last step: %w", err)
+	}
+	return nil
+}
+
+// newOutcome adds the program's events to an update.
+func newOutcome(dir string, update *engine.Update) (*Outcome, error) {
+	events, err := eventlog.Read(eventsFile(dir))
+	if err != nil {
+		return nil, err
+	}
+	outcome := &Outcome{Update: update}
+	for _, event := range events {
+		if event.Refusal != nil {
+			outcome.Refusals = append(outcome.Refusals, event.Refusal)
+		}
+		if event.HourlyUSD != nil {
+			outcome.HourlyUSD = event.HourlyUSD
+		}
+	}
+	return outcome, nil
+}
+
+// Findings returns the refusals as findings. Where there are none, as for an error of the engine or of
+// a provider, it returns their messages.
+func (o *Outcome) Findings() []report.Finding {
+	var findings []report.Finding
+	for _, r := range o.Refusals {
+		findings = append(findings, Finding(r))
+	}
+	if len(findings) > 0 {
+		return findings
+	}
+	for _, message := range o.Errors {
+		findings = append(findings, report.Finding{Code: "update-refused", Severity: report.Error, Text: message})
+	}
+	return findings
+}
+
+// Finding returns a refusal as a finding.
+func Finding(r *refusal.Refusal) report.Finding {
+	return report.Finding{Code: r.Code, Severity: report.Error, Text: r.Error(), Cause: r.Cause, Next: r.Next}
+}
+
+// rehearsedMark starts each error that a rehearsal prints. The program does not know that it is
+// rehearsed; the gate does, and marks its own messages.
+const rehearsedMark = "[rehearsed] "
+
+// messages returns the refusals and the engine's own errors, marked as rehearsed.
+func (o *Outcome) messages() []string {
+	var messages []string
+	for _, r := range o.Refusals {
+		marked := *r
+		if marked.Billing != "" {
+			marked.Billing = "nothing in a rehearsal; on AWS: " + marked.Billing
+		}
+		messages = append(messages, rehearsedMark+marked.Error())
+	}
+	for _, message := range o.Errors {
+		switch {
+		case o.reported(message):
+		case strings.Contains(message, rehearsedMark):
+			messages = append(messages, message)
+		default:
+			messages = append(messages, rehearsedMark+message)
+		}
+	}
+	return messages
+}
+
+// reported reports whether message only prints what Refusals holds.
+func (o *Outcome) reported(message string) bool {
+	if strings.Contains(message, stack.ErrReported.Error()) {
+		return true
+	}
+	for _, r := range o.Refusals {
+		if strings.Contains(message, r.Summary) {
+			return true
+		}
+	}
+	return false
+}

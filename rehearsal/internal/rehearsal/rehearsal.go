@@ -1,0 +1,159 @@
+// Package rehearsal is one rehearsal of the program on one machine: a folder, the daemon that emulates
+// the AWS account in it, and a stack on which the real Pulumi engine, KubeRay operator and Ray run.
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+	"github.com/ray-train-efa/ray-train-efa/provider/freshness"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
+)
+
+// DefaultSpeed divides AWS's latencies: a control plane that takes nine minutes there takes about a
+// second.
+const DefaultSpeed = 600
+
+// Options says how a rehearsal runs.
+type Options struct {
+	// Dir holds everything that the rehearsal writes.
+	Dir string
+	// Root is the checkout, whose bin/ holds the toolchain.
+	Root string
+	// Speed divides AWS's latencies; 0 means no waiting at all.
+	Speed float64
+	// Fault is what to break; the zero Fault breaks nothing.
+	Fault faults.Fault
+	// Settings override those of the rehearsal. Their keys have no namespace.
+	Settings map[string]string
+	// Program returns the Pulumi program, which appends its refusals and price to the log.
+	Program func(eventlog.Log) pulumi.RunFunc
+	// Out receives what people read.
+	Out io.Writer
+}
+
+// Rehearsal is one folder with its daemon and its stack.
+type Rehearsal struct {
+	options Options
+	lock    *os.File
+	daemon  *daemon.Client
+	engine  *engine.Engine
+}
+
+// markerFile identifies the folder of a rehearsal. No other folder is changed or removed.
+const markerFile = "REHEARSAL"
+
+// ErrNotARehearsal is the cause when --dir names a folder that no rehearsal made.
+var ErrNotARehearsal = errors.New("not a rehearsal's folder")
+
+// Open starts what the rehearsal in options.Dir needs: folder, daemon, stack.
+func Open(ctx context.Context, options Options) (*Rehearsal, error) {
+	tools, err := toolchain.Locate(options.Root)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGate(ctx, tools.PluginRaytrain); err != nil {
+		return nil, err
+	}
+	if err := prepareDir(options.Dir); err != nil {
+		return nil, err
+	}
+	r := &Rehearsal{options: options}
+	if r.lock, err = lock(options.Dir); err != nil {
+		return nil, err
+	}
+	if err := r.start(ctx); err != nil {
+		return nil, errors.Join(err, r.lock.Close())
+	}
+	return r, nil
+}
+
+// start starts the daemon, where it does not run, and opens the stack.
+func (r *Rehearsal) start(ctx context.Context) (err error) {
+	dir, fault := r.options.Dir, r.options.Fault
+	if err := engine.CheckLock(dir); err != nil {
+		return err
+	}
+	if r.daemon, err = daemon.Start(ctx, dir, r.options.Root, r.options.Speed); err != nil {
+		return err
+	}
+	if err := r.daemon.SetFaults(ctx, fault.Account); err != nil {
+		return fmt.Errorf("setting the account's faults: %w", err)
+	}
+	settings, err := r.settings(ctx)
+	if err != nil {
+		return err
+	}
+	env, err := Environment(dir, r.options.Root)
+	if err != nil {
+		return err
+	}
+	r.engine, err = engine.New(ctx, engine.Config{
+		Dir: dir, Root: r.options.Root, Env: env, Settings: settings,
+		Program: r.options.Program(eventlog.To(eventsFile(dir))), Out: r.options.Out,
+	})
+	return err
+}
+
+// Stop ends the daemon. The folder stays.
+func (r *Rehearsal) Stop(ctx context.Context) error {
+	return errors.Join(r.daemon.Stop(ctx), r.lock.Close())
+}
+
+// checkGate refuses a gate that is missing or was built from other sources. The engine would notice
+// only when it starts the gate, after the whole cluster is up.
+func checkGate(ctx context.Context, binary string) error {
+	output, err := exec.CommandContext(ctx, binary, freshness.CheckFlag).CombinedOutput()
+	var ended *exec.ExitError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ended):
+		return fmt.Errorf("checking the gate: %s", strings.TrimSpace(string(output)))
+	default:
+		return fmt.Errorf("checking the gate: %w: run `make build` in the checkout", err)
+	}
+}
+
+// prepareDir creates the folder, or accepts one that an earlier rehearsal made.
+func prepareDir(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("reading --dir: %w", err)
+	}
+	marker := filepath.Join(dir, markerFile)
+	if _, err := os.Stat(marker); err == nil {
+		return nil
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("using --dir %q: %w and not empty: name an empty or new folder", dir, ErrNotARehearsal)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
+		return fmt.Errorf("making the rehearsal's folder: %w", err)
+	}
+	note := "This folder belongs to `raytrain rehearse`. Nothing in it happened on AWS.\n"
+	if err := os.WriteFile(marker, []byte(note), 0o600); err != nil {
+		return fmt.Errorf("marking the rehearsal's folder: %w", err)
+	}
+	return nil
+}
+
+// CheckDir refuses a folder that no rehearsal made.
+func CheckDir(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, markerFile)); err != nil {
+		return fmt.Errorf("using --dir %q: %w: run `raytrain rehearse up --dir %s` first", dir, ErrNotARehearsal, dir)
+	}
+	return nil
+}

@@ -1,0 +1,212 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awscli"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
+)
+
+// ErrRefused is the cause when the engine refused an update.
+var ErrRefused = errors.New("the update was refused")
+
+// ErrLeft is the cause when destroy left something that bills or blocks a name.
+var ErrLeft = errors.New("the account is not empty")
+
+// Preview shows what up would do.
+func (r *Rehearsal) Preview(ctx context.Context) (*Outcome, error) {
+	return r.run(ctx, "preview", r.engine.Preview)
+}
+
+// stateTimeout bounds reading the state after an update, which takes about a second.
+const stateTimeout = 30 * time.Second
+
+// Up creates or updates the stack and shows the verdict.
+func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
+	outcome, err := r.run(ctx, "up", r.engine.Up)
+	if outcome == nil {
+		return nil, err
+	}
+	// An interrupted update has left a state too, and the user wants to see it.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+	defer cancel()
+	state, stateErr := r.State(ctx)
+	if stateErr != nil {
+		return outcome, errors.Join(err, stateErr)
+	}
+	r.showVerdict(state)
+	return outcome, errors.Join(err, r.writeKubeconfig(ctx, state))
+}
+
+// Refresh compares the stack's state with what exists.
+func (r *Rehearsal) Refresh(ctx context.Context) (*Outcome, error) {
+	return r.run(ctx, "refresh", r.engine.Refresh)
+}
+
+// Destroy removes the stack and lists what is left in the account.
+func (r *Rehearsal) Destroy(ctx context.Context) (*Outcome, error) {
+	outcome, err := r.run(ctx, "destroy", r.engine.Destroy)
+	if outcome == nil {
+		return nil, err
+	}
+	// An interrupted destroy must also say what still bills.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
+	defer cancel()
+	inventory, listErr := r.daemon.Inventory(ctx)
+	if listErr != nil {
+		return outcome, errors.Join(err, fmt.Errorf("%w, as far as is known: listing what is left: %w", ErrLeft, listErr))
+	}
+	left := remains(inventory)
+	if len(left) == 0 {
+		r.say("rehearsed account: empty, nothing bills")
+		for _, item := range inventory.Items {
+			r.say("  kept: %s %s, neither billing nor blocking a name (%s)", item.Type, item.ID, item.Note)
+		}
+		return outcome, err
+	}
+	r.say("rehearsed account: NOT empty:")
+	for _, line := range left {
+		r.say("  %s", line)
+	}
+	return outcome, errors.Join(err, ErrLeft)
+}
+
+// run runs one operation of the engine and prints what came of it. The outcome is nil when the engine
+// could not start.
+func (r *Rehearsal) run(
+	ctx context.Context, title string, operation func(context.Context) (*engine.Update, error),
+) (*Outcome, error) {
+	r.say("\n== rehearsal: %s", title)
+	if err := forgetEvents(r.options.Dir); err != nil {
+		return nil, err
+	}
+	update, updateErr := operation(ctx)
+	if update == nil {
+		return nil, updateErr
+	}
+	outcome, err := newOutcome(r.options.Dir, update)
+	if err != nil {
+		return nil, errors.Join(updateErr, err)
+	}
+	for _, line := range update.Info {
+		r.say("%s", line)
+	}
+	for _, line := range update.Warnings {
+		r.say("warning: %s", line)
+	}
+	if updateErr != nil {
+		for _, message := range outcome.messages() {
+			r.say("error: %s", message)
+		}
+		return outcome, fmt.Errorf("%w in %s", ErrRefused, title)
+	}
+	r.say("%s in %.1fs", changes(update), update.Seconds())
+	return outcome, nil
+}
+
+// changes summarizes an update, such as "up: + 61 create".
+func changes(update *engine.Update) string {
+	counts := update.Changes
+	var parts []string
+	for _, kind := range []struct {
+		op   apitype.OpType
+		text string
+	}{
+		{apitype.OpCreate, "+ %d create"}, {apitype.OpUpdate, "~ %d update"},
+		{apitype.OpReplace, "± %d replace"}, {apitype.OpDelete, "- %d delete"},
+	} {
+		if count := counts[kind.op]; count > 0 {
+			parts = append(parts, fmt.Sprintf(kind.text, count))
+		}
+	}
+	if len(parts) == 0 {
+		return update.Title + ": no changes"
+	}
+	return update.Title + ": " + strings.Join(parts, ", ")
+}
+
+// showVerdict prints the verdict and the table of ranks.
+func (r *Rehearsal) showVerdict(state State) {
+	r.say("verdict (rehearsed): %s", state.Verdict())
+	if state.Job == nil {
+		return
+	}
+	const row = "  %-4v  %-34s  %-13s  %-8s  %s"
+	if len(state.Job.Ranks) > 0 {
+		r.say(row, "rank", "host", "network", "provider", "channels")
+	}
+	for _, rank := range state.Job.Ranks {
+		r.say(row, rank.Rank, rank.Host, orDash(rank.Network), orDash(rank.Provider), transports(rank.Channels))
+	}
+	if steps := state.Job.StepsPerSecond; steps != nil {
+		r.say("  %.4f steps/s (rehearsed, CPU: says nothing about EFA's speed)", *steps)
+	}
+	if state.Job.ReportPath != "" {
+		r.say("  report: %s", state.Job.ReportPath)
+	}
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// State reads the stack's state.
+func (r *Rehearsal) State(ctx context.Context) (State, error) {
+	exported, err := r.engine.Export(ctx)
+	if err != nil {
+		return State{}, err
+	}
+	return readState(exported)
+}
+
+// writeKubeconfig writes the kubeconfig that `rehearse env` names. It asks the account, because a first
+// update that was refused leaves no outputs. A cluster that is missing or not yet active has no file.
+func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
+	if state.Cluster == "" {
+		return nil
+	}
+	file := filepath.Join(r.options.Dir, "kubeconfig")
+	_, err := awscli.UpdateKubeconfig(ctx, r.daemon.Account(), state.Cluster, region, file)
+	var refused *api.Error
+	if errors.Is(err, awscli.ErrNotActive) || errors.As(err, &refused) && refused.Code == "ResourceNotFoundException" {
+		return nil
+	}
+	return err
+}
+
+// remains describes what destroy left behind, a line each.
+func remains(inventory account.Inventory) []string {
+	var lines []string
+	for _, item := range inventory.Remains() {
+		line := fmt.Sprintf("%s %s", item.Type, item.ID)
+		if item.Bills {
+			line += fmt.Sprintf(", billing $%.4f/h", item.HourlyUSD)
+		}
+		if item.BlocksName {
+			line += ", holds a name"
+		}
+		if item.Note != "" {
+			line += ", " + item.Note
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (r *Rehearsal) say(format string, args ...any) {
+	if r.options.Out != nil {
+		fmt.Fprintf(r.options.Out, format+"\n", args...)
+	}
+}
