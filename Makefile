@@ -66,13 +66,11 @@ golden: build ## write the golden files anew; read the difference as prose befor
 
 .PHONY: fuzz
 fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
-	for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' nccl/*_test.go | cut -c 6-); do \
-		go test ./nccl -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m}; \
+	for dir in nccl nccl/internal/record; do \
+		for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -c 6-); do \
+			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m} || exit 1; \
+		done; \
 	done
-
-.PHONY: mutation-verdict
-mutation-verdict: go ## break the judge in every known way, one at a time, and expect its tests to notice
-	go test ./nccl/mutation -count 1 -timeout $(TEST_TIMEOUT) -mutation.all
 
 .PHONY: breaks
 breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it

@@ -3,15 +3,15 @@ package nccl_test
 import (
 	"testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // fire is one way to make a finding: edits of a proof that holds.
 type fire struct {
-	code   nccl.Code
+	code   finding.Code
 	rank0  func([]string) []string
 	rank1  func([]string) []string
 	opts   nccl.Options
@@ -31,70 +31,70 @@ func fires() []fire {
 	unselected := replace("NET/OFI Selected provider is efa, fabric is efa (found 1 nics)", "Initialized NET plugin Libfabric")
 	plugin := func(line string) func([]string) []string { return both(unselected, first(line)) }
 	return []fire{
-		{code: nccl.OtherNetwork, rank1: replace("Libfabric", "Socket")},
-		{code: nccl.ProviderNotEFA, rank1: replace("provider is efa", "provider is tcp")},
-		{code: nccl.MixedTransports, rank1: replace("Libfabric", "Socket")},
-		{code: nccl.TwoNetworks, rank1: replace("Libfabric", "Socket")},
-		{code: nccl.NetworkMismatch, rank1: replace("via NET/Libfabric", "via NET/OFI")},
-		{code: nccl.MNNVLBetweenNodes, rank1: appended("Channel 01/0 : 1[0] -> 0[0] via P2P/MNNVL", "Connected all rings")},
-		{code: nccl.UnknownTransport, rank1: after("[send]", "Channel 01/0 : 1[0] -> 0[0] via PIGEON/0")},
-		{code: nccl.PluginNotFound, rank1: plugin("NET/Plugin: Could not find: libnccl-net.so")},
-		{code: nccl.PluginLoadError, rank1: plugin("NET/Plugin: libnccl-net-ofi.so: undefined symbol: fi_getinfo")},
-		{code: nccl.PinnedNetworkAbsent, rank0: none, rank1: func([]string) []string { return []string{"Failed to initialize any NET plugin"} }},
-		{code: nccl.NoEligibleProvider, rank1: plugin("NET/OFI No eligible providers were found")},
-		{code: nccl.EFADeviceMissing, rank1: plugin("NET/OFI Only EFA provider is supported")},
-		{code: nccl.LibfabricTooOld, rank1: plugin("NET/OFI EFA provider requires at least libfabric version 1.18.0.")},
-		{code: nccl.EndpointFailed, rank1: plugin("NET/OFI Creating new endpoint for device 0 failed. RC: -12")},
-		{code: nccl.QueueFailed, rank1: plugin("NET/OFI Couldn't open CQ. RC: -12, ERROR: Cannot allocate memory")},
-		{code: nccl.GDRRefused, rank1: first("NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR")},
-		{code: nccl.PluginInitFailed, rank1: plugin("NET/OFI aws-ofi-nccl initialization failed")},
-		{code: nccl.ProviderFailedLater, rank1: after("Selected", "NET/OFI aws-ofi-nccl initialization failed")},
-		{code: nccl.SocketInterfaceWrong, rank1: first("Bootstrap : no socket interface found")},
-		{code: nccl.BootstrapOnLoopback, rank1: first("Bootstrap: Using lo:127.0.0.1<0>")},
-		{code: nccl.NeverConnected, rank1: without("Connected")},
-		{code: nccl.MagicFlood, rank1: appended("socketFinalizeAccept: didn't receive a valid magic from 192.0.2.2<34568>")},
-		{code: nccl.TransferFailed, rank1: appended("NET/OFI Request 0x7f completed with error. RC: 21. Error: unknown error")},
-		{code: nccl.RemoteLost, rank1: appended("socketProgress: Connection closed by remote peer host-0<40001>")},
-		{code: nccl.PeerUnreachable, rank1: appended("NET/OFI Unable to insert remote address into address vector for device 0. RC: -22")},
-		{code: nccl.DeviceCountsDiffer, rank1: appended("Detected mixed local Net device counts across ranks (min 1, max 4). Ignoring due to NCCL_IGNORE_NET_MISMATCH.")},
-		{code: nccl.NoNCCLLines, rank0: none, rank1: none, append: "step 1 loss 2.0\n"},
-		{code: nccl.DebugTooLow, rank0: none, rank1: none, append: "NCCL version 2.29.7+cuda13.0\n"},
-		{code: nccl.SubsystemMask, rank0: none, rank1: both(without("omm"), without("Using network"))},
-		{code: nccl.RankMissing, only: true},
-		{code: nccl.NodeMissing, only: true},
-		{code: nccl.NetworkUnknown, rank1: without("Using network")},
-		{code: nccl.ProviderUnknown, rank1: without("Selected")},
-		{code: nccl.NoTraffic, rank0: both(without("via"), without("Connected")), rank1: both(without("via"), without("Connected"))},
-		{code: nccl.NoInterNode, rank0: both(replace("nNodes 2", "nNodes 1"), without("via")), rank1: both(replace("nNodes 2", "nNodes 1"), without("via"))},
-		{code: nccl.PointToPointUnproven, rank1: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0/Shared")},
-		{code: nccl.RayDeduplicated, rank1: replace("use ring PXN 0 GDR 0", "use ring PXN 0 GDR 0 [repeated 3x across cluster]")},
-		{code: nccl.LogCut, rank0: none, rank1: func(m []string) []string { return m[5:] }},
-		{code: nccl.TornLines, rank1: appended("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libf")},
-		{code: nccl.VersionTooOld, rank1: first("NCCL version 2.4.8+cuda10.1")},
-		{code: nccl.InitIncomplete, rank0: func(m []string) []string { return m[:4] }, rank1: func(m []string) []string { return m[:4] }},
-		{code: nccl.OneSided, rank1: without("[receive]")},
-		{code: nccl.WorldSizeMismatch, opts: nccl.Options{WorldSize: 4}},
-		{code: nccl.NodesMismatch, opts: nccl.Options{Nodes: 3}},
-		{code: nccl.ProviderUnexpected, opts: nccl.Options{Provider: "tcp"}},
-		{code: nccl.SizeConflict, rank1: replace("nranks 2", "nranks 3")},
-		{code: nccl.SeveralRuns, rank1: appended("Bootstrap: Using eth0:10.0.0.1<0>", "comm 0x9 rank 0 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0")},
-		{code: nccl.StaleRun, append: "old:7:7 [0] NCCL INFO ncclCommInitRankConfig comm 0x77 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0xabc - Init START\n"},
-		{code: nccl.AttemptFailed, append: "old:7:7 [0] NCCL INFO Failed to initialize any NET plugin\n"},
-		{code: nccl.TwoNCCLVersions, rank0: first("NCCL version 2.29.7+cuda13.0"), rank1: first("NCCL version 2.28.9+cuda13.0")},
-		{code: nccl.TwoPluginVersions, rank0: first("NET/OFI Initializing aws-ofi-nccl 1.20.0"), rank1: first("NET/OFI Initializing aws-ofi-nccl 1.19.0")},
-		{code: nccl.HostsShareName, rank0: replace("nNodes 2", "nNodes 3"), rank1: replace("nNodes 2", "nNodes 3")},
-		{code: nccl.GDRAbsent},
-		{code: nccl.FewerDevices, rank1: replace("found 1 nics", "found 4 nics")},
-		{code: nccl.UnbalancedChannels, rank1: both(
+		{code: finding.OtherNetwork, rank1: replace("Libfabric", "Socket")},
+		{code: finding.ProviderNotEFA, rank1: replace("provider is efa", "provider is tcp")},
+		{code: finding.MixedTransports, rank1: replace("Libfabric", "Socket")},
+		{code: finding.TwoNetworks, rank1: replace("Libfabric", "Socket")},
+		{code: finding.NetworkMismatch, rank1: replace("via NET/Libfabric", "via NET/OFI")},
+		{code: finding.MNNVLBetweenNodes, rank1: appended("Channel 01/0 : 1[0] -> 0[0] via P2P/MNNVL", "Connected all rings")},
+		{code: finding.UnknownTransport, rank1: after("[send]", "Channel 01/0 : 1[0] -> 0[0] via PIGEON/0")},
+		{code: finding.PluginNotFound, rank1: plugin("NET/Plugin: Could not find: libnccl-net.so")},
+		{code: finding.PluginLoadError, rank1: plugin("NET/Plugin: libnccl-net-ofi.so: undefined symbol: fi_getinfo")},
+		{code: finding.PinnedNetworkAbsent, rank0: none, rank1: func([]string) []string { return []string{"Failed to initialize any NET plugin"} }},
+		{code: finding.NoEligibleProvider, rank1: plugin("NET/OFI No eligible providers were found")},
+		{code: finding.EFADeviceMissing, rank1: plugin("NET/OFI Only EFA provider is supported")},
+		{code: finding.LibfabricTooOld, rank1: plugin("NET/OFI EFA provider requires at least libfabric version 1.18.0.")},
+		{code: finding.EndpointFailed, rank1: plugin("NET/OFI Creating new endpoint for device 0 failed. RC: -12")},
+		{code: finding.QueueFailed, rank1: plugin("NET/OFI Couldn't open CQ. RC: -12, ERROR: Cannot allocate memory")},
+		{code: finding.GDRRefused, rank1: first("NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR")},
+		{code: finding.PluginInitFailed, rank1: plugin("NET/OFI aws-ofi-nccl initialization failed")},
+		{code: finding.ProviderFailedLater, rank1: after("Selected", "NET/OFI aws-ofi-nccl initialization failed")},
+		{code: finding.SocketInterfaceWrong, rank1: first("Bootstrap : no socket interface found")},
+		{code: finding.BootstrapOnLoopback, rank1: first("Bootstrap: Using lo:127.0.0.1<0>")},
+		{code: finding.NeverConnected, rank1: without("Connected")},
+		{code: finding.MagicFlood, rank1: appended("socketFinalizeAccept: didn't receive a valid magic from 192.0.2.2<34568>")},
+		{code: finding.TransferFailed, rank1: appended("NET/OFI Request 0x7f completed with error. RC: 21. Error: unknown error")},
+		{code: finding.RemoteLost, rank1: appended("socketProgress: Connection closed by remote peer host-0<40001>")},
+		{code: finding.PeerUnreachable, rank1: appended("NET/OFI Unable to insert remote address into address vector for device 0. RC: -22")},
+		{code: finding.DeviceCountsDiffer, rank1: appended("Detected mixed local Net device counts across ranks (min 1, max 4). Ignoring due to NCCL_IGNORE_NET_MISMATCH.")},
+		{code: finding.NoNCCLLines, rank0: none, rank1: none, append: "step 1 loss 2.0\n"},
+		{code: finding.DebugTooLow, rank0: none, rank1: none, append: "NCCL version 2.29.7+cuda13.0\n"},
+		{code: finding.SubsystemMask, rank0: none, rank1: both(without("omm"), without("Using network"))},
+		{code: finding.RankMissing, only: true},
+		{code: finding.NodeMissing, only: true},
+		{code: finding.NetworkUnknown, rank1: without("Using network")},
+		{code: finding.ProviderUnknown, rank1: without("Selected")},
+		{code: finding.NoTraffic, rank0: both(without("via"), without("Connected")), rank1: both(without("via"), without("Connected"))},
+		{code: finding.NoInterNode, rank0: both(replace("nNodes 2", "nNodes 1"), without("via")), rank1: both(replace("nNodes 2", "nNodes 1"), without("via"))},
+		{code: finding.PointToPointUnproven, rank1: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0/Shared")},
+		{code: finding.RayDeduplicated, rank1: replace("use ring PXN 0 GDR 0", "use ring PXN 0 GDR 0 [repeated 3x across cluster]")},
+		{code: finding.LogCut, rank0: none, rank1: func(m []string) []string { return m[5:] }},
+		{code: finding.TornLines, rank1: appended("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libf")},
+		{code: finding.VersionTooOld, rank1: first("NCCL version 2.4.8+cuda10.1")},
+		{code: finding.InitIncomplete, rank0: func(m []string) []string { return m[:4] }, rank1: func(m []string) []string { return m[:4] }},
+		{code: finding.OneSided, rank1: without("[receive]")},
+		{code: finding.WorldSizeMismatch, opts: nccl.Options{WorldSize: 4}},
+		{code: finding.NodesMismatch, opts: nccl.Options{Nodes: 3}},
+		{code: finding.ProviderUnexpected, opts: nccl.Options{Provider: "tcp"}},
+		{code: finding.SizeConflict, rank1: replace("nranks 2", "nranks 3")},
+		{code: finding.SeveralRuns, rank1: appended("Bootstrap: Using eth0:10.0.0.1<0>", "comm 0x9 rank 0 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0")},
+		{code: finding.StaleRun, append: "old:7:7 [0] NCCL INFO ncclCommInitRankConfig comm 0x77 rank 0 nranks 2 cudaDev 0 nvmlDev 0 busId 60 commId 0xabc - Init START\n"},
+		{code: finding.AttemptFailed, append: "old:7:7 [0] NCCL INFO Failed to initialize any NET plugin\n"},
+		{code: finding.TwoNCCLVersions, rank0: first("NCCL version 2.29.7+cuda13.0"), rank1: first("NCCL version 2.28.9+cuda13.0")},
+		{code: finding.TwoPluginVersions, rank0: first("NET/OFI Initializing aws-ofi-nccl 1.20.0"), rank1: first("NET/OFI Initializing aws-ofi-nccl 1.19.0")},
+		{code: finding.HostsShareName, rank0: replace("nNodes 2", "nNodes 3"), rank1: replace("nNodes 2", "nNodes 3")},
+		{code: finding.GDRAbsent},
+		{code: finding.FewerDevices, rank1: replace("found 1 nics", "found 4 nics")},
+		{code: finding.UnbalancedChannels, rank1: both(
 			after("[send]", "Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0", "Channel 02/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0"),
 			after("[send]", "Channel 03/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0", "Channel 04/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0",
 				"Channel 05/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0", "Channel 06/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0"))},
-		{code: nccl.UnusedCommunicator, rank0: both(without("via"), without("Connected")), rank1: both(without("via"), without("Connected"))},
-		{code: nccl.RCCL, rank1: first("RCCL version : 2.22.3-HEAD:6a1fae3")},
-		{code: nccl.ProofProvider},
-		{code: nccl.ProofNetwork},
-		{code: nccl.ProofChannel},
-		{code: nccl.ProofConnected},
+		{code: finding.UnusedCommunicator, rank0: both(without("via"), without("Connected")), rank1: both(without("via"), without("Connected"))},
+		{code: finding.RCCL, rank1: first("RCCL version : 2.22.3-HEAD:6a1fae3")},
+		{code: finding.ProofProvider},
+		{code: finding.ProofNetwork},
+		{code: finding.ProofChannel},
+		{code: finding.ProofConnected},
 	}
 }
 
@@ -102,7 +102,7 @@ func fires() []fire {
 // not hold it (the notes of the proof itself apart), and expects its words.
 func TestEveryCodeFires(t *testing.T) {
 	t.Parallel()
-	fired := map[nccl.Code]bool{}
+	fired := map[finding.Code]bool{}
 	for _, f := range fires() {
 		fired[f.code] = true
 		t.Run(f.code.String(), func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestEveryCodeFires(t *testing.T) {
 			assert.NotEmpty(t, next)
 		})
 	}
-	for _, c := range nccl.Codes() {
+	for _, c := range finding.Codes() {
 		assert.True(t, fired[c], "no test makes %s", c)
 	}
 }

@@ -109,12 +109,12 @@ func (c *collector) file(path string) error {
 	}
 	c.seen[key] = true
 	open := func() (io.ReadCloser, error) { return os.Open(path) }
-	head, err := peekFile(path)
+	head, size, err := peekFile(path)
 	if err != nil {
 		return fmt.Errorf("collecting logs: %w", err)
 	}
 	if formatOf(head) == formatPlain {
-		c.out = append(c.out, Source{Name: path, Path: path, Open: open})
+		c.out = append(c.out, Source{Name: path, Size: size, Open: open})
 		return nil
 	}
 	return c.reader(path, path, open)
@@ -171,18 +171,23 @@ func once(r io.ReadCloser) func() (io.ReadCloser, error) {
 // headLen is how many bytes tell a format: tar's magic stands at 257.
 const headLen = 512
 
-func peekFile(path string) (head []byte, err error) {
+// peekFile returns a file's first bytes and its size.
+func peekFile(path string) (head []byte, size int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
 	head = make([]byte, headLen)
 	n, err := io.ReadFull(f, head)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		err = nil
 	}
-	return head[:n], err
+	return head[:n], info.Size(), err
 }
 
 // format is how a stream's bytes are packed.

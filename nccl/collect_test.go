@@ -230,8 +230,8 @@ func TestCollectRefuses(t *testing.T) {
 	require.ErrorContains(t, err, "no file")
 }
 
-// TestLargeFileEqualsStream judges one file that is mapped and split over the
-// workers and the same bytes as a stream: block borders must not matter, nor
+// TestLargeFileEqualsStream judges one large file, whose blocks are parsed by several
+// workers, and the same bytes as a stream: block borders must not matter, nor
 // lines of many megabytes.
 func TestLargeFileEqualsStream(t *testing.T) {
 	t.Parallel()
@@ -249,10 +249,28 @@ func TestLargeFileEqualsStream(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, log, 0o600))
 	sources, err := nccl.Collect([]string{path}, nil)
 	require.NoError(t, err)
-	mapped, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+	parallel, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 	require.NoError(t, err)
 	streamed, err := nccl.Judge(t.Context(), []nccl.Source{nccl.BytesSource(path, log)}, nccl.Options{})
 	require.NoError(t, err)
-	assert.Equal(t, streamed, mapped)
-	assert.Equal(t, report.NotEFA, mapped.Verdict)
+	assert.Equal(t, streamed, parallel)
+	assert.Equal(t, report.NotEFA, parallel.Verdict)
+}
+
+// TestFileCutWhileRead cuts a log after it was collected, as copytruncate does: an error, because its
+// evidence is incomplete.
+func TestFileCutWhileRead(t *testing.T) {
+	t.Parallel()
+	line := []byte("h:1:1 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0\n")
+	for _, size := range []int{1 << 20, 8 << 20} {
+		for _, left := range []int{0, 1, 4096, size - 1} {
+			path := filepath.Join(t.TempDir(), "job.log")
+			require.NoError(t, os.WriteFile(path, bytes.Repeat(line, size/len(line)+1)[:size], 0o600))
+			sources, err := nccl.Collect([]string{path}, nil)
+			require.NoError(t, err)
+			require.NoError(t, os.Truncate(path, int64(left)))
+			_, err = nccl.Judge(t.Context(), sources, nccl.Options{})
+			require.ErrorContains(t, err, "cut short", "%d of %d bytes left", left, size)
+		}
+	}
 }

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 )
 
 // TestManyRunsTakeLinearTime judges as many runs as processes. With work that

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,12 +19,12 @@ func TestRecordedRayTrain(t *testing.T) {
 		name  string
 		want  report.Verdict
 		ranks int
-		codes []nccl.Code
+		codes []finding.Code
 	}{
-		{"socket", report.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
-		{"pinned", report.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
-		{"pinned-restarted", report.Inconclusive, 0, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}},
-		{"stopped", report.NotEFA, 2, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound}},
+		{"socket", report.NotEFA, 2, []finding.Code{finding.OtherNetwork, finding.PluginNotFound}},
+		{"pinned", report.Inconclusive, 0, []finding.Code{finding.PinnedNetworkAbsent, finding.PluginNotFound, finding.NoInterNode}},
+		{"pinned-restarted", report.Inconclusive, 0, []finding.Code{finding.PinnedNetworkAbsent, finding.PluginNotFound, finding.NoInterNode}},
+		{"stopped", report.NotEFA, 2, []finding.Code{finding.OtherNetwork, finding.PluginNotFound}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestRecordedRayTrain(t *testing.T) {
 				assert.Contains(t, codes, code.String())
 			}
 			// Both ranks computed on one GPU, but under host names of their own.
-			assert.NotContains(t, codes, nccl.HostsShareName.String())
+			assert.NotContains(t, codes, finding.HostsShareName.String())
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,34 +19,34 @@ func TestRecordedSplitAndPointToPoint(t *testing.T) {
 	tests := []struct {
 		name string
 		want report.Verdict
-		code nccl.Code
+		code finding.Code
 	}{
-		{"split", report.NotEFA, nccl.OtherNetwork},
-		{"split-unused", report.NotEFA, nccl.OtherNetwork},
-		{"split-only", report.NotEFA, nccl.OtherNetwork},
-		{"eager-unused", report.Inconclusive, nccl.NoTraffic},
-		{"sendrecv", report.NotEFA, nccl.OtherNetwork},
-		{"batch-p2p", report.NotEFA, nccl.OtherNetwork},
-		{"two-groups", report.NotEFA, nccl.OtherNetwork},
-		{"reinit", report.NotEFA, nccl.OtherNetwork},
-		{"many", report.NotEFA, nccl.OtherNetwork},
-		{"killed", report.NotEFA, nccl.OtherNetwork},
-		{"late", report.NotEFA, nccl.OtherNetwork},
-		{"net-one-host", report.NotEFA, nccl.OtherNetwork},
-		{"shm-one-host", report.Inconclusive, nccl.NoInterNode},
-		{"subsys-net", report.NotEFA, nccl.OtherNetwork},
-		{"subsys-init", report.NotEFA, nccl.OtherNetwork},
-		{"ifname-wrong", report.Inconclusive, nccl.NoInterNode},
-		{"pinned-ib", report.Inconclusive, nccl.PinnedNetworkAbsent},
-		{"pinned-libfabric", report.Inconclusive, nccl.PinnedNetworkAbsent},
-		{"plugin-missing", report.NotEFA, nccl.PluginNotFound},
-		{"debug-version", report.Inconclusive, nccl.DebugTooLow},
-		{"timestamps-default", report.NotEFA, nccl.OtherNetwork},
-		{"tree", report.NotEFA, nccl.OtherNetwork},
-		{"pxn", report.NotEFA, nccl.OtherNetwork},
-		{"stdout-files", report.NotEFA, nccl.OtherNetwork},
-		{"torchrun-tee", report.Inconclusive, nccl.NoInterNode},
-		{"merged", report.NotEFA, nccl.OtherNetwork},
+		{"split", report.NotEFA, finding.OtherNetwork},
+		{"split-unused", report.NotEFA, finding.OtherNetwork},
+		{"split-only", report.NotEFA, finding.OtherNetwork},
+		{"eager-unused", report.Inconclusive, finding.NoTraffic},
+		{"sendrecv", report.NotEFA, finding.OtherNetwork},
+		{"batch-p2p", report.NotEFA, finding.OtherNetwork},
+		{"two-groups", report.NotEFA, finding.OtherNetwork},
+		{"reinit", report.NotEFA, finding.OtherNetwork},
+		{"many", report.NotEFA, finding.OtherNetwork},
+		{"killed", report.NotEFA, finding.OtherNetwork},
+		{"late", report.NotEFA, finding.OtherNetwork},
+		{"net-one-host", report.NotEFA, finding.OtherNetwork},
+		{"shm-one-host", report.Inconclusive, finding.NoInterNode},
+		{"subsys-net", report.NotEFA, finding.OtherNetwork},
+		{"subsys-init", report.NotEFA, finding.OtherNetwork},
+		{"ifname-wrong", report.Inconclusive, finding.NoInterNode},
+		{"pinned-ib", report.Inconclusive, finding.PinnedNetworkAbsent},
+		{"pinned-libfabric", report.Inconclusive, finding.PinnedNetworkAbsent},
+		{"plugin-missing", report.NotEFA, finding.PluginNotFound},
+		{"debug-version", report.Inconclusive, finding.DebugTooLow},
+		{"timestamps-default", report.NotEFA, finding.OtherNetwork},
+		{"tree", report.NotEFA, finding.OtherNetwork},
+		{"pxn", report.NotEFA, finding.OtherNetwork},
+		{"stdout-files", report.NotEFA, finding.OtherNetwork},
+		{"torchrun-tee", report.Inconclusive, finding.NoInterNode},
+		{"merged", report.NotEFA, finding.OtherNetwork},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

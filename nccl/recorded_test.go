@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,23 +20,23 @@ func TestRecordedLogs(t *testing.T) {
 		name  string
 		paths []string
 		want  report.Verdict
-		codes []nccl.Code
-		not   []nccl.Code
+		codes []finding.Code
+		not   []finding.Code
 	}{
-		{"p2p-one-node", nil, report.Inconclusive, []nccl.Code{nccl.NoInterNode}, []nccl.Code{nccl.OtherNetwork}},
-		{"socket-two-hosts-nonet", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.HostsShareName}, nil},
-		{"plugin-missing", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.PluginNotFound, nccl.BootstrapOnLoopback}, nil},
-		{"plugin-missing-pinned", nil, report.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.PluginNotFound, nccl.NoInterNode}, nil},
-		{"ofi-efa-missing-device", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork, nccl.NoEligibleProvider, nccl.EFADeviceMissing, nccl.PluginInitFailed}, []nccl.Code{nccl.PinnedNetworkAbsent}},
-		{"ofi-efa-missing-pinned", nil, report.Inconclusive, []nccl.Code{nccl.PinnedNetworkAbsent, nccl.NoEligibleProvider, nccl.EFADeviceMissing}, nil},
-		{"ofi-over-tcp", nil, report.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, []nccl.Code{nccl.NoEligibleProvider, nccl.PluginInitFailed, nccl.OtherNetwork}},
-		{"timestamps", nil, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
-		{"debug-warn", nil, report.Inconclusive, []nccl.Code{nccl.DebugTooLow}, nil},
-		{"ray-socket", []string{"logs"}, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, []nccl.Code{nccl.RayDeduplicated, nccl.SeveralRuns}},
-		{"ray-socket", []string{"logs/worker-5f02120798ed7c3d163394f99ccd37d49657ac9f7264f5cb20f5a4d4-02000000-2368.out", "logs/worker-94f7fb0c86a9ebc05d2b031d981e246b61ceeb72462827861f1a11c2-02000000-2369.out"}, report.NotEFA, []nccl.Code{nccl.OtherNetwork}, nil},
-		{"ray-socket", []string{"logs/job-driver-raysubmit_16CpfC7Vde9nPRgs.log"}, report.Inconclusive, []nccl.Code{nccl.RayDeduplicated}, nil},
-		{"pinned-over-tcp", nil, report.NotEFA, []nccl.Code{nccl.ProviderNotEFA}, nil},
-		{"plugin-against-socket", nil, report.NotEFA, []nccl.Code{nccl.TwoNetworks, nccl.MagicFlood, nccl.NeverConnected, nccl.ProviderNotEFA, nccl.OtherNetwork}, nil},
+		{"p2p-one-node", nil, report.Inconclusive, []finding.Code{finding.NoInterNode}, []finding.Code{finding.OtherNetwork}},
+		{"socket-two-hosts-nonet", nil, report.NotEFA, []finding.Code{finding.OtherNetwork, finding.PluginNotFound, finding.HostsShareName}, nil},
+		{"plugin-missing", nil, report.NotEFA, []finding.Code{finding.OtherNetwork, finding.PluginNotFound, finding.BootstrapOnLoopback}, nil},
+		{"plugin-missing-pinned", nil, report.Inconclusive, []finding.Code{finding.PinnedNetworkAbsent, finding.PluginNotFound, finding.NoInterNode}, nil},
+		{"ofi-efa-missing-device", nil, report.NotEFA, []finding.Code{finding.OtherNetwork, finding.NoEligibleProvider, finding.EFADeviceMissing, finding.PluginInitFailed}, []finding.Code{finding.PinnedNetworkAbsent}},
+		{"ofi-efa-missing-pinned", nil, report.Inconclusive, []finding.Code{finding.PinnedNetworkAbsent, finding.NoEligibleProvider, finding.EFADeviceMissing}, nil},
+		{"ofi-over-tcp", nil, report.NotEFA, []finding.Code{finding.ProviderNotEFA}, []finding.Code{finding.NoEligibleProvider, finding.PluginInitFailed, finding.OtherNetwork}},
+		{"timestamps", nil, report.NotEFA, []finding.Code{finding.OtherNetwork}, nil},
+		{"debug-warn", nil, report.Inconclusive, []finding.Code{finding.DebugTooLow}, nil},
+		{"ray-socket", []string{"logs"}, report.NotEFA, []finding.Code{finding.OtherNetwork}, []finding.Code{finding.RayDeduplicated, finding.SeveralRuns}},
+		{"ray-socket", []string{"logs/worker-5f02120798ed7c3d163394f99ccd37d49657ac9f7264f5cb20f5a4d4-02000000-2368.out", "logs/worker-94f7fb0c86a9ebc05d2b031d981e246b61ceeb72462827861f1a11c2-02000000-2369.out"}, report.NotEFA, []finding.Code{finding.OtherNetwork}, nil},
+		{"ray-socket", []string{"logs/job-driver-raysubmit_16CpfC7Vde9nPRgs.log"}, report.Inconclusive, []finding.Code{finding.RayDeduplicated}, nil},
+		{"pinned-over-tcp", nil, report.NotEFA, []finding.Code{finding.ProviderNotEFA}, nil},
+		{"plugin-against-socket", nil, report.NotEFA, []finding.Code{finding.TwoNetworks, finding.MagicFlood, finding.NeverConnected, finding.ProviderNotEFA, finding.OtherNetwork}, nil},
 	}
 	for _, tt := range tests {
 		paths := []string{filepath.Join("testdata/nccl-logs", tt.name)}

@@ -10,9 +10,9 @@ type Source struct {
 	// Name is what findings and the rank table call this log. A member of an
 	// archive is named "archive.tar.gz:member".
 	Name string
-	// Path is set when the log is a plain regular file, which Judge maps into
-	// memory instead of reading it through Open.
-	Path string
+	// Size is how many bytes Open gives at least, 0 when unknown. Fewer are an
+	// error: the log was cut while it was read.
+	Size int64
 	// Open returns the log's bytes, already decompressed.
 	Open func() (io.ReadCloser, error)
 }

@@ -1,10 +1,9 @@
-// Command bench measures `raytrain verdict` against GNU grep on the same files in
-// the same run, each as a process with its start: one log of 512 MiB, and 4,096
-// ranks in 4,096 files. Memory and profile are those of the judge in this process.
+// Command bench measures `raytrain verdict` beside grep, and ripgrep where it is installed, on the same
+// files in the same run, each as a process with its start: large logs of several shapes, and a folder
+// with one file per rank.
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,156 +11,117 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/ray-train-efa/ray-train-efa/nccl"
-	"github.com/ray-train-efa/ray-train-efa/nccl/synth/benchgen"
 )
 
-// The yardstick: what people grep for by hand.
+// pattern is what people search a log for by hand.
 const pattern = "Selected provider is efa|Using network Socket"
 
 func main() {
-	size := flag.Int64("mib", 512, "size of the one large log")
+	size := flag.Int64("mib", 512, "size of each large log")
 	ranks := flag.Int("ranks", 4096, "number of ranks, one file each, in the folder")
-	rounds := flag.Int("rounds", 5, "rounds of both; the best of each counts")
-	profile := flag.String("profile", "", "write a CPU profile of the judge to this file")
+	rounds := flag.Int("rounds", 5, "rounds of each command; the best counts")
 	flag.Parse()
-	if err := run(*size<<20, *ranks, *rounds, *profile); err != nil {
+	if err := run(*size<<20, *ranks, *rounds); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(size int64, ranks, rounds int, profile string) (err error) {
+func run(size int64, ranks, rounds int) (err error) {
 	dir, err := os.MkdirTemp("", "bench-verdict-")
 	if err != nil {
 		return fmt.Errorf("making a folder for the logs: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	log, folder := filepath.Join(dir, "job.log"), filepath.Join(dir, "ranks")
-	if err := writeInputs(log, folder, size, ranks); err != nil {
-		return err
-	}
 	raytrain := filepath.Join(dir, "raytrain")
 	if out, err := exec.Command("go", "build", "-o", raytrain, "./cmd/raytrain").CombinedOutput(); err != nil {
 		return fmt.Errorf("building raytrain (run this in the checkout's root): %w\n%s", err, out)
 	}
-	grep, judge := time.Hour, time.Hour
-	for range rounds {
-		took, err := timeGrep(log)
-		if err != nil {
+	log := filepath.Join(dir, "job.log")
+	for _, s := range shapes() {
+		fmt.Printf("%s, %d MiB, %d cores\n", s.name, size>>20, runtime.GOMAXPROCS(0))
+		if err := writeFile(log, size, s); err != nil {
 			return err
 		}
-		grep = min(grep, took)
-		if took, err = timeVerdict(raytrain, log); err != nil {
-			return err
+		for _, command := range searches(log, raytrain) {
+			best, err := measure(rounds, command)
+			if err != nil {
+				return err
+			}
+			fmt.Printf("  %-8s %s\n", filepath.Base(command[0]), best.rate(size))
 		}
-		judge = min(judge, took)
 	}
-	fmt.Printf("one log of %d MiB, %d cores: grep %v, raytrain verdict %v, ratio %.2f\n",
-		size>>20, runtime.GOMAXPROCS(0), grep, judge, judge.Seconds()/grep.Seconds())
-	took, err := timeVerdict(raytrain, folder)
+	folder := filepath.Join(dir, "ranks")
+	if err := writeFolder(folder, ranks); err != nil {
+		return err
+	}
+	best, err := measure(rounds, []string{raytrain, "verdict", folder})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d ranks in as many files: %v\n", ranks, took)
-	return inProcess(log, rounds, profile)
-}
-
-// inProcess judges the log here, for the memory and the profile.
-func inProcess(log string, rounds int, profile string) error {
-	if profile != "" {
-		stop, err := startProfile(profile)
-		if err != nil {
-			return err
-		}
-		defer stop()
-	}
-	for range rounds {
-		sources, err := nccl.Collect([]string{log}, nil)
-		if err != nil {
-			return err
-		}
-		if _, err := nccl.Judge(context.Background(), sources, nccl.Options{}); err != nil {
-			return err
-		}
-	}
-	fmt.Printf("memory without mapped pages: %s\n", anonymous())
+	fmt.Printf("%d ranks in as many files\n  raytrain %v\n", ranks, best)
 	return nil
 }
 
-func writeInputs(log, folder string, size int64, ranks int) (err error) {
-	f, err := os.Create(log)
+// searches lists the commands that are measured on one log.
+func searches(log, raytrain string) [][]string {
+	list := [][]string{{"grep", "-cE", pattern, log}}
+	if _, err := exec.LookPath("rg"); err == nil {
+		list = append(list, []string{"rg", "-c", pattern, log})
+	}
+	return append(list, []string{raytrain, "verdict", log})
+}
+
+func writeFile(path string, size int64, s shape) (err error) {
+	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("making the log: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := benchgen.WriteLog(f, size, 1); err != nil {
-		return err
-	}
-	if err := benchgen.WriteFolder(folder, ranks); err != nil {
-		return err
-	}
-	runtime.GC()
-	return nil
+	return s.writeLog(f, size)
 }
 
-func startProfile(path string) (stop func(), err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, fmt.Errorf("making the profile: %w", err)
-	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("starting the profile: %w", err), f.Close())
-	}
-	return func() {
-		pprof.StopCPUProfile()
-		if err := f.Close(); err != nil {
-			fmt.Fprintln(os.Stderr, "bench: closing the profile:", err)
+// usage is what one run of a command took.
+type usage struct {
+	took, cpu time.Duration
+	memory    int64 // bytes, at its peak
+}
+
+// String renders the time, the processor time and the peak of memory.
+func (u usage) String() string {
+	return fmt.Sprintf("%v (%v of CPU), %d MiB of memory",
+		u.took.Round(time.Millisecond), u.cpu.Round(time.Millisecond), u.memory>>20)
+}
+
+// rate renders the usage with the speed on a log of size bytes.
+func (u usage) rate(size int64) string {
+	return fmt.Sprintf("%.2f GiB/s, %v", float64(size)/float64(1<<30)/u.took.Seconds(), u)
+}
+
+// measure runs a command several times and returns the fastest run.
+func measure(rounds int, command []string) (usage, error) {
+	best := usage{took: time.Hour}
+	for range rounds {
+		cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // the commands are those above
+		start := time.Now()
+		out, err := cmd.CombinedOutput()
+		took := time.Since(start)
+		if err != nil {
+			return usage{}, fmt.Errorf("running %s: %w\n%.400s", strings.Join(command, " "), err, out)
 		}
-	}, nil
-}
-
-// timeGrep runs grep as its own process, its start included.
-func timeGrep(log string) (time.Duration, error) {
-	start := time.Now()
-	out, err := exec.Command("grep", "-cE", pattern, log).Output()
-	took := time.Since(start)
-	if err != nil {
-		return 0, fmt.Errorf("running grep: %w", err)
-	}
-	if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || n == 0 {
-		return 0, fmt.Errorf("running grep: it found nothing in %q", log)
-	}
-	return took, nil
-}
-
-// timeVerdict runs `raytrain verdict`, whose verdict must be efa.
-func timeVerdict(raytrain, path string) (time.Duration, error) {
-	start := time.Now()
-	out, err := exec.Command(raytrain, "verdict", path).CombinedOutput()
-	took := time.Since(start)
-	if err != nil {
-		return 0, fmt.Errorf("running raytrain verdict: %w\n%.400s", err, out)
-	}
-	return took, nil
-}
-
-// anonymous reads this process's peak of memory and what of it is not mapped
-// files, as Linux tells it.
-func anonymous() string {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(status)) {
-		if v, ok := strings.CutPrefix(line, "RssAnon:"); ok {
-			return strings.TrimSpace(v) + " (the generator's garbage included)"
+		if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err == nil && n == 0 {
+			return usage{}, fmt.Errorf("running %s: it found nothing", strings.Join(command, " "))
+		}
+		if took < best.took {
+			best.took, best.cpu = took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+			if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+				best.memory = r.Maxrss << 10
+			}
 		}
 	}
-	return "unknown"
+	return best, nil
 }

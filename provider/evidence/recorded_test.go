@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/stretchr/testify/assert"
@@ -38,14 +38,14 @@ func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
 		run, id, nonce string
 		status         rayapi.JobStatus
 		want           report.Verdict
-		first          nccl.Code
+		first          finding.Code
 		trainAttempt   int
 		steps          int
 	}{
-		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, report.NotEFA, nccl.OtherNetwork, 0, 50},
-		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, report.Inconclusive, nccl.PinnedNetworkAbsent, 0, 0},
-		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, report.Inconclusive, nccl.PinnedNetworkAbsent, 1, 0},
-		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, report.NotEFA, nccl.OtherNetwork, 0, 0},
+		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, report.NotEFA, finding.OtherNetwork, 0, 50},
+		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, report.Inconclusive, finding.PinnedNetworkAbsent, 0, 0},
+		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, report.Inconclusive, finding.PinnedNetworkAbsent, 1, 0},
+		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, report.NotEFA, finding.OtherNetwork, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.run, func(t *testing.T) {

@@ -1,0 +1,149 @@
+package model
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+)
+
+// Communicator is one communicator across all processes.
+type Communicator struct {
+	Key           string
+	Size          int32
+	SizesConflict bool // members disagree about the size, or a rank is outside it
+	Nodes         int32
+	Ranks         []*Rank // by rank
+	// NoConnectedLines says that its run's NCCL prints no Connected lines.
+	NoConnectedLines bool
+	// AmbiguousHosts says that hosts share a name, so that a process may be several.
+	AmbiguousHosts bool
+	// Stale says that another process claims one of these ranks as well.
+	Stale bool
+}
+
+func (c *Communicator) take(cl *Rank) {
+	c.Ranks = append(c.Ranks, cl)
+	for _, m := range cl.Views {
+		if c.Size != 0 && m.size != c.Size || m.Rank >= m.size {
+			c.SizesConflict = true
+		}
+		c.Size = max(c.Size, m.size)
+		c.Nodes = max(c.Nodes, m.nodes)
+	}
+}
+
+// Hosts counts the different host names of the communicator's ranks.
+func (c *Communicator) Hosts() int {
+	names := map[string]bool{}
+	for _, cl := range c.Ranks {
+		names[cl.Host] = true
+	}
+	return len(names)
+}
+
+// Spans reports whether the communicator joins nodes, or may: NCCL says so, or,
+// where no line tells nNodes, a network channel stands for two nodes, and so do
+// two hosts and a rank that nobody claims. An initialisation that hangs prints
+// START and gets no further. NCCL counts a whole NVLink domain as one node, whose
+// hosts NVLink then joins.
+func (c *Communicator) Spans() bool {
+	return c.Nodes > 1 || c.Nodes < 1 && (c.Crosses() || c.scattered()) || c.bridges()
+}
+
+// scattered reports whether the communicator's ranks are not all on one host.
+func (c *Communicator) scattered() bool {
+	n, _ := c.Missing()
+	return n > 0 || c.Hosts() > 1
+}
+
+// bridges reports whether multi-node NVLink joins ranks of two hosts.
+func (c *Communicator) bridges() bool {
+	for _, cl := range c.Ranks {
+		for _, m := range cl.Views {
+			for i := range m.Tallies {
+				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(cl, t) != ClassLocal {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Crosses reports whether any rank opened a channel that can leave its node.
+func (c *Communicator) Crosses() bool {
+	for _, cl := range c.Ranks {
+		for _, m := range cl.Views {
+			for i := range m.Tallies {
+				if m.Tallies[i].Medium != record.MediumLocal {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Missing counts the ranks that nobody claims and names the first few.
+func (c *Communicator) Missing() (n int, first []int32) {
+	next := int32(0)
+	for _, cl := range c.Ranks {
+		for ; next < cl.Rank && next < c.Size && len(first) < 8; next++ {
+			first = append(first, next)
+		}
+		next = max(next, cl.Rank+1)
+	}
+	for ; next < c.Size && len(first) < 8; next++ {
+		first = append(first, next)
+	}
+	return max(0, int(c.Size)-len(c.Ranks)), first
+}
+
+// Widest orders communicators: those that span nodes first, then by size, then
+// those in use.
+func Widest(comms []*Communicator) *Communicator {
+	if len(comms) == 0 {
+		return nil
+	}
+	return slices.MaxFunc(comms, func(a, b *Communicator) int {
+		return cmp.Or(
+			cmp.Compare(truth(a.Spans()), truth(b.Spans())),
+			cmp.Compare(a.Size, b.Size),
+			cmp.Compare(truth(a.Crosses()), truth(b.Crosses())),
+			cmp.Compare(len(a.Ranks), len(b.Ranks)),
+		)
+	})
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// RanksByHost counts the communicator's ranks on each host.
+func (c *Communicator) RanksByHost() map[string]int {
+	n := map[string]int{}
+	for _, cl := range c.Ranks {
+		n[cl.Host]++
+	}
+	return n
+}
+
+// NodeCount is NCCL's count of nodes or, where its version prints none and all
+// ranks are in evidence, the number of host names; 0 when unknown, as when
+// hosts share one name.
+func (c *Communicator) NodeCount() int {
+	if c.Nodes > 0 {
+		return int(c.Nodes)
+	}
+	if n, _ := c.Missing(); n > 0 {
+		return 0
+	}
+	if n := c.Hosts(); n > 1 {
+		return n
+	}
+	return 0
+}

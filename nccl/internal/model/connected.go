@@ -1,0 +1,156 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+)
+
+// silentBefore is the NCCL release that prints `Connected all rings` first
+// (2.8.3: initTransportsRank in src/init.cc of NCCL's history). Releases before
+// it connect inside the initialisation and then print `Init COMPLETE`, which
+// stands for the same.
+const silentBefore = 2<<16 | 8<<8 | 3
+
+// SilentInUse reports whether the rank prints nothing of a communicator whose other
+// ranks print channels: every rank of a collective has a neighbour. Channel
+// lines name no communicator and are given to the youngest, so only a rank that
+// is silent about the youngest one is known to be.
+func (c *Rank) SilentInUse(silent bool) bool {
+	clean := c.Clean()
+	for _, m := range c.Views {
+		if clean && m.Proc.File.Repeats > 0 {
+			continue // a driver's copy, in no reliable order
+		}
+		if len(m.Tallies) > 0 || m.connections(silent) > 0 {
+			return false
+		}
+		if i := slices.Index(m.Proc.Views, m); slices.ContainsFunc(m.Proc.Views[i+1:], func(n *View) bool { return len(n.Tallies) > 0 }) {
+			return false
+		}
+		if len(m.Proc.Unassigned) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// JoinedIn counts the Connected lines of the communicator's ranks that the
+// process holds, which may be several processes that look alike.
+func (c *Communicator) JoinedIn(p *Process) int {
+	n := 0
+	for _, cl := range c.Ranks {
+		if cl.Views[0].Proc != p {
+			continue
+		}
+		most := 0
+		for _, m := range cl.Views { // views of the same lines
+			most = max(most, m.connections(c.NoConnectedLines))
+		}
+		n += most
+	}
+	return n
+}
+
+// connections counts what tells that the member is connected.
+func (m *View) connections(silent bool) int {
+	if silent && m.Complete > 0 {
+		return m.joined + 1
+	}
+	return m.joined
+}
+
+// Held counts how many ranks of the communicator each process holds: every
+// rank prints its own Connected line.
+func (c *Communicator) Held() map[*Process]int {
+	n := make(map[*Process]int, len(c.Ranks))
+	for _, cl := range c.Ranks {
+		n[cl.Views[0].Proc]++
+	}
+	return n
+}
+
+// silent reports whether the run's NCCL prints no Connected lines.
+func (r *Run) silent() bool { return r.before(silentBefore) }
+
+// before reports whether the run's NCCL is older than a release: some process
+// tells the version, and none tells another kind.
+func (r *Run) before(release int) bool {
+	told := false
+	seen := func(version string) (fits bool) {
+		n, ok := record.VersionNumber(version)
+		if !ok {
+			return true
+		}
+		told = true
+		return n < release
+	}
+	for _, c := range r.Comms {
+		for _, cl := range c.Ranks {
+			for _, m := range cl.Views {
+				p := m.Proc
+				if !seen(p.Version) || !seen(record.UnprefixedVersion(p.File.Version.Text)) {
+					return false
+				}
+			}
+		}
+	}
+	return told
+}
+
+// connectedKinds is the number of kinds of Connected lines, and one more for the
+// Init COMPLETE that stands for them in silent releases.
+const connectedKinds = 5
+
+// Connections counts what tells that communicators are connected, by kind.
+type Connections [connectedKinds]int
+
+func (n *Connections) Add(p *Process, silent bool) {
+	for kind, count := range p.connected {
+		n[kind] += count
+	}
+	if !silent {
+		return
+	}
+	for _, m := range p.Views {
+		if m.Complete > 0 {
+			n[connectedKinds-1]++
+		}
+	}
+}
+
+// Most is the count of the kind that is there most often.
+func (n *Connections) Most() int { return slices.Max(n[:]) }
+
+// Unconnected finds a thread whose last collective network channel no Connected
+// line follows. NCCL prints channels and Connected from one thread, so another's
+// Connected stands for nothing: a split communicator that shares its parent's
+// connections prints one without any channel, even while the parent hangs.
+func (p *Process) Unconnected(silent bool) (where Ref, open bool) {
+	for i := range p.threads {
+		th := &p.threads[i]
+		proof, left := th.lastConn, th.abandoned
+		if silent {
+			proof, left = max(proof, th.lastComplete), th.abandonedSilent
+		}
+		switch {
+		case left.Line > 0:
+			return left, true
+		case th.lastNet > proof:
+			return th.netRef, true
+		}
+	}
+	return Ref{}, false
+}
+
+// startAnother remembers channels that were not connected when the thread began to join
+// another communicator: it does one after the other, so those never will be, and
+// what the next one prints is no proof of them.
+func (th *thread) startAnother() {
+	if th.lastNet > th.lastConn && th.abandoned.Line == 0 {
+		th.abandoned = th.netRef
+	}
+	if th.lastNet > max(th.lastConn, th.lastComplete) && th.abandonedSilent.Line == 0 {
+		th.abandonedSilent = th.netRef
+	}
+}

@@ -1,0 +1,173 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+)
+
+// join handles a communicator line.
+func (p *Process) join(e *record.Event, th *thread, line int) {
+	in := &e.Init
+	m := p.byPointer(in)
+	if in.Phase == record.PhaseEnd {
+		if m != nil {
+			m.Ended = true
+		}
+		return
+	}
+	fresh := m == nil
+	if fresh {
+		m = p.newMember(e, line)
+	}
+	if in.Nodes >= 0 {
+		m.nodes = max(m.nodes, in.Nodes)
+	}
+	if in.IsSub && !m.isSub && !m.HasID {
+		p.learnSplit(m, in)
+	}
+	if in.HasID && !m.HasID {
+		m.id, m.HasID = in.Id, true
+	}
+	p.takeNetwork(m, th.tid)
+	switch in.Phase {
+	case record.PhaseStart:
+		p.Started, m.begun = true, true
+		th.startAnother()
+		th.open = m
+	case record.PhaseComplete:
+		m.Complete, th.lastComplete = line, line
+		if th.open == m {
+			th.open = nil
+		}
+		if fresh {
+			p.absorb(m)
+		}
+	}
+}
+
+// byPointer finds the member that an init line continues or repeats.
+func (p *Process) byPointer(in *record.InitLine) *View {
+	for i := len(p.Views) - 1; i >= 0; i-- {
+		m := p.Views[i]
+		if m.ptr != in.Ptr {
+			continue
+		}
+		if m.Rank != in.Rank || m.size != in.Size || in.HasID && m.HasID && in.Id != m.id {
+			return nil
+		}
+		// The id of a split follows from its parent and colour up to 2.22, so that
+		// a second one has the first one's.
+		if startsAgain(in, m) && (!in.HasID || !m.HasID || in.IsSub) {
+			return nil
+		}
+		return m
+	}
+	return nil
+}
+
+// startsAgain reports whether the line begins another communicator at the address of
+// m, which must be over then. From NCCL 2.30.3 no line says so by default: the
+// end is of a subsystem that is not in the mask (src/init.cc and src/debug.cc).
+func startsAgain(in *record.InitLine, m *View) bool {
+	switch in.Phase {
+	case record.PhaseStart:
+		return m.Ended || m.Complete > 0
+	case record.PhaseComplete: // releases before 2.18.3 print no START
+		return m.Ended
+	}
+	return false
+}
+
+func (p *Process) newMember(e *record.Event, line int) *View {
+	in := &e.Init
+	m := &View{
+		Proc: p, ptr: in.Ptr, id: in.Id, HasID: in.HasID,
+		Rank: in.Rank, size: in.Size, nodes: -1,
+		First: p.File.at(line, e.Text),
+	}
+	if in.IsSub {
+		m.splitFrom(p.Views, in)
+	}
+	p.Views = append(p.Views, m)
+	return m
+}
+
+// splitFrom makes m a split of one of the members before it, so that no member
+// descends from itself.
+func (m *View) splitFrom(before []*View, in *record.InitLine) {
+	m.isSub, m.count, m.color = true, in.Count, in.Color
+	m.parent = parentOf(before, in)
+	if m.parent != nil && m.parent.depth >= maxDepth {
+		m.parent = nil
+	}
+	if m.parent != nil {
+		m.depth = m.parent.depth + 1
+	}
+}
+
+// learnSplit makes m a split where its START is lost: the line of its size,
+// which then comes first, does not say so. One that was split itself stays what
+// it is, since the depth of its children is counted.
+func (p *Process) learnSplit(m *View, in *record.InitLine) {
+	if !slices.ContainsFunc(p.Views, func(c *View) bool { return c.parent == m }) {
+		m.splitFrom(p.Views[:slices.Index(p.Views, m)], in)
+	}
+}
+
+// maxDepth bounds splits of splits, so that keys stay short on random bytes.
+const maxDepth = 16
+
+func parentOf(before []*View, in *record.InitLine) *View {
+	for _, m := range slices.Backward(before) {
+		if m.ptr == in.Parent && !m.Ended {
+			return m
+		}
+	}
+	return nil
+}
+
+// absorb moves the loose channels of the member's rank into it: versions
+// without START print channels before the line that names the communicator.
+func (p *Process) absorb(m *View) {
+	for i, l := range p.Unassigned {
+		if l.Rank != m.Rank {
+			continue
+		}
+		if l.late {
+			p.claimLate(l)
+		}
+		m.take(l)
+		p.Unassigned = append(p.Unassigned[:i], p.Unassigned[i+1:]...)
+		for j := range p.threads {
+			if p.threads[j].lastChan == l {
+				p.threads[j].lastChan = m
+			}
+		}
+		return
+	}
+}
+
+// claimLate turns late channels into those of a collective, which a Connected
+// line must follow: a communicator claims them.
+func (p *Process) claimLate(l *View) {
+	for i := range l.Tallies {
+		if l.Tallies[i].old {
+			l.Tallies[i].P2p = false
+		}
+	}
+	for i := range p.threads {
+		if th := &p.threads[i]; th.unclaimedNet > th.lastNet {
+			th.set(th.unclaimedRef.Line, th.unclaimedNet, p.File)
+		}
+	}
+}
+
+// take adds a loose member's channels to the communicator that they belong to.
+func (m *View) take(l *View) {
+	m.Tallies = append(m.Tallies, l.Tallies...)
+	m.joined += l.joined
+	if m.JoinRef.Line == 0 {
+		m.JoinRef = l.JoinRef
+	}
+}

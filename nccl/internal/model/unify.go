@@ -1,0 +1,82 @@
+package model
+
+import "github.com/ray-train-efa/ray-train-efa/nccl/finding"
+
+// Evidence is the whole of the logs, joined.
+type Evidence struct {
+	Files []*File
+	Comms []*Communicator
+	Runs  []*Run
+	// Parts lists, for a process, others that are parts of it: the rest of a
+	// rotated log, or a record whose host was torn.
+	Parts map[*Process][]*Process
+	// Orphans are channels that no communicator in evidence accounts for.
+	Orphans []*View
+	// Outdated are the places where an NCCL is too old to be judged.
+	Outdated []Outdated
+}
+
+// Join joins what the files told into communicators.
+func Join(files []*File) *Evidence {
+	ev := &Evidence{Files: files, Parts: map[*Process][]*Process{}, Outdated: findOutdated(files)}
+	byKey := map[string]*draft{}
+	var order []*draft
+	for _, f := range files {
+		for _, p := range f.Procs {
+			p.multiRank = p.holdsSeveralRanks()
+			for _, m := range p.Views {
+				key := m.key()
+				d := byKey[key]
+				if d == nil {
+					d = &draft{key: key, byRank: map[int32][]*Rank{}}
+					byKey[key] = d
+					order = append(order, d)
+				}
+				d.add(m)
+			}
+		}
+	}
+	ev.attach()
+	claimOf := map[*View]*Rank{}
+	for _, d := range order {
+		for _, c := range d.bySize() {
+			ev.Comms = append(ev.Comms, c)
+			for _, cl := range c.Ranks {
+				for _, m := range cl.Views {
+					claimOf[m] = cl
+				}
+			}
+		}
+	}
+	ev.settle(claimOf)
+	ev.Runs = groupRuns(ev.Comms)
+	for _, r := range ev.Runs {
+		silent, shared := r.silent(), r.before(sharedBefore)
+		for _, c := range r.Comms {
+			c.NoConnectedLines = silent
+			for _, cl := range c.Ranks {
+				if cl.Networks = cl.ownNetworks(ev.Parts); len(cl.Networks) == 0 && shared {
+					cl.Networks = cl.processNetworks()
+				}
+			}
+		}
+	}
+	return ev
+}
+
+// Masked reports whether NCCL printed lines, and no process at all one of those
+// that every process prints while it makes a communicator: a mask hides them
+// everywhere, while a cut or a crash concerns single processes.
+func (ev *Evidence) Masked() (at Ref, masked bool) {
+	for _, f := range ev.Files {
+		for _, p := range f.Procs {
+			if len(p.Views) > 0 || len(p.pending) > 0 || p.Codes.Has(finding.PinnedNetworkAbsent) {
+				return Ref{}, false
+			}
+			if at.Line == 0 {
+				at = p.First
+			}
+		}
+	}
+	return at, true
+}

@@ -1,0 +1,32 @@
+package model
+
+import "github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+
+// Outdated is one place where an NCCL that is too old says its version.
+type Outdated struct {
+	At     Ref
+	Detail string
+}
+
+// findOutdated lists them once for all runs: a body of evidence may hold as many
+// runs as processes, and their product is not to be walked.
+func findOutdated(files []*File) []Outdated {
+	var old []Outdated
+	for _, f := range files {
+		if v := record.UnprefixedVersion(f.Version.Text); tooOld(v) {
+			old = append(old, Outdated{f.Version, ""})
+		}
+		for _, p := range f.Procs {
+			if tooOld(p.Version) {
+				old = append(old, Outdated{p.First, "NCCL " + p.Version})
+			}
+		}
+	}
+	return old
+}
+
+// tooOld reports whether a version is below 2.6.4, which prints no network.
+func tooOld(version string) bool {
+	n, ok := record.VersionNumber(version)
+	return ok && n < 2<<16|6<<8|4
+}

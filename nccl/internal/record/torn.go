@@ -1,0 +1,166 @@
+package record
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// tornLead reports whether the message stops inside the word Channel.
+func tornLead(b []byte) bool {
+	i := 0
+	for i < len(b) && i < len("Channel") && b[i] == "Channel"[i] {
+		i++
+	}
+	return i > 0 && (i == len(b) || b[i] == '\n' || b[i] == '\r')
+}
+
+// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
+// A channel over a network in it may be another transport, so it counts as
+// torn. A token without even that stands in quoted or help text, which is no
+// evidence, but one of a channel off EFA is not left to chance.
+func (s *Scanner) headless(e *Event, forms []form, tok int, body []byte) {
+	torn := tornPrefix(s.d[max(0, tok-tornWindow):tok])
+	switch {
+	case !s.g.read(forms, body, e):
+	case torn && e.Kind == KindTorn, e.Kind == KindChannel && e.Ch.Medium != MediumLocal && (torn || !IsEFANetwork(NetworkOf(string(e.Ch.Label)))):
+		e.Kind, e.From, e.Text = KindTorn, -1, body
+		return
+	}
+	s.drop()
+}
+
+// tornWindow is how far before the token the rest of a prefix is looked for.
+const tornWindow = 48
+
+// tornPrefix reports whether b ends in the rest of an NCCL prefix: digits and
+// colons, then a device in brackets, or any rest of that at the line's start,
+// be it nothing.
+func tornPrefix(b []byte) bool {
+	at := bytes.LastIndexByte(b, '\n') + 1
+	if (at > 0 || len(b) < tornWindow) && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
+		return true
+	}
+	i := len(b) - 1
+	if i < 2 || b[i] != ' ' || b[i-1] != ']' {
+		return false
+	}
+	i = skipDigitsBack(b, i-2)
+	if i < 0 || b[i] != '[' {
+		return false
+	}
+	n := 0
+	for i--; i >= 0 && (b[i] == ' ' && n == 0 || b[i] == ':' || isDigit(b[i])); i-- {
+		n++
+	}
+	return i < 0 || b[i] == '\n'
+}
+
+// behindTorn reports whether the record whose prefix begins at start stands right
+// behind another that was cut inside its prefix, `NCCL INFO ` or `Channel `: the
+// rest of that one then begins a line further on, where no token tells it.
+func (s *Scanner) behindTorn(start int) bool {
+	d := s.d[:start]
+	if start > 0 && hostByte(d[start-1]) {
+		// The cut word is glued to the host.
+		floor := max(0, start-len("Channel"))
+		d = d[:floor+bytes.LastIndexByte(d[floor:], ' ')+1]
+	}
+	n := len(d) - 2
+	if n < 0 || d[n+1] != ' ' {
+		return false
+	}
+	switch d[n] {
+	case ']':
+	case 'L', 'O', 'N', 'l': // of NCCL, INFO, WARN and Channel
+		for _, word := range []string{"Channel ", token + "INFO ", token + "WARN ", token} {
+			d = bytes.TrimSuffix(d, []byte(word))
+		}
+	default:
+		return false
+	}
+	_, _, ok := prefixEndingAt(d, len(d))
+	return ok
+}
+
+// stray looks behind msg for the rest of a channel line without any token, and
+// counts one that is not over EFA as torn.
+func (s *Scanner) stray(msg int) {
+	if s.b.Stray.Text != nil {
+		return // one is enough to doubt the log
+	}
+	const maxLines = 8
+	after := s.d[msg:min(len(s.d), msg+lookAhead)]
+	if len(after) < lookAhead {
+		after = slices.Concat(after, s.b.ahead[:min(len(s.b.ahead), lookAhead-len(after))])
+	}
+	_, after, _ = bytes.Cut(after, []byte{'\n'})
+	for range maxLines {
+		line, rest, ok := bytes.Cut(after, []byte{'\n'})
+		_, name, via := bytes.Cut(line, []byte(" via NET/"))
+		if via && !bytes.Contains(line, []byte(token)) {
+			if name, _, _ = bytes.Cut(name, []byte{'/'}); !IsEFANetwork(string(name)) {
+				s.b.Stray = Event{Kind: KindTorn, From: -1, Line: int(s.hits[s.at].line), Text: trimRecord(line)}
+				return
+			}
+		}
+		if !ok {
+			return
+		}
+		after = rest
+	}
+}
+
+// mend tries to complete a torn channel line with the first following piece of
+// text that is no record of its own: where two processes share a pipe, the rest
+// of the line comes after the other's. What cannot be mended stays torn.
+func (s *Scanner) mend(e *Event, body []byte, end int) {
+	const reach, maxLines = 4096, 8
+	// The next block may take what follows this one for the rest of another record.
+	head, after, _ := bytes.Cut(s.d[end:min(len(s.d), end+reach)], []byte{'\n'})
+	at := end + len(head) + 1
+	for range maxLines {
+		line, rest, ok := bytes.Cut(after, []byte{'\n'})
+		if !ok {
+			return
+		}
+		if !bytes.Contains(line, []byte(token)) && !s.spent[at] && complete(e, body, trimRecord(line)) {
+			s.spent[at] = true // it is the rest of one record only
+			return
+		}
+		after, at = rest, at+len(line)+1
+	}
+}
+
+// complete joins the two halves of a record. A launcher may have put its prefix
+// before the second, so each of the first words is tried as its beginning; only
+// a transport that is known by name is believed.
+func complete(e *Event, head, tail []byte) bool {
+	for range 6 {
+		whole := Event{}
+		joined := append(append(make([]byte, 0, len(head)+len(tail)+1), head...), tail...)
+		if parseChannel(joined, &whole) && whole.Kind == KindChannel && knownTransport(&whole.Ch) {
+			e.Kind, e.Ch = whole.Kind, whole.Ch
+			return true
+		}
+		_, rest, ok := bytes.Cut(tail, []byte{' '})
+		if !ok {
+			return false
+		}
+		tail = rest
+	}
+	return false
+}
+
+// knownTransport reports whether a mended line names a transport that NCCL or
+// the plugin has: a wrong guess must not make evidence.
+func knownTransport(ch *ChannelLine) bool {
+	switch ch.Medium {
+	case MediumLocal, MediumMNNVL:
+		return true
+	case MediumOdd:
+		return false
+	}
+	name := NetworkOf(string(ch.Label))
+	return IsEFANetwork(name) || name == "Socket" || strings.HasPrefix(name, "IB")
+}

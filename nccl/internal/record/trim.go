@@ -1,0 +1,100 @@
+package record
+
+import "bytes"
+
+// trimRecord cuts what launchers and terminals leave behind a message: blanks,
+// carriage returns and colour codes.
+func trimRecord(b []byte) []byte {
+	for len(b) > 0 {
+		switch b[len(b)-1] {
+		case ' ', '\r', '\n', '\t':
+			b = b[:len(b)-1]
+			continue
+		case 'm':
+			if i := bytes.LastIndexByte(b, 0x1b); i >= 0 && len(b)-i <= 8 {
+				b = b[:i]
+				continue
+			}
+		}
+		return b
+	}
+	return b
+}
+
+// cutStamp cuts the next record's timestamp from the end of a message, where
+// the newline between them is lost: `Using network Socket2026-11-30 01:06:19 `.
+func cutStamp(b []byte) []byte {
+	i := len(b)
+	for i > 0 && (isDigit(b[i-1]) || bytes.IndexByte([]byte(" :.,-+[]TZ"), b[i-1]) >= 0) {
+		i--
+	}
+	// The message's own last number may stand before the stamp: a stamp begins
+	// with the first word that is a date or a clock.
+	for at := i; at < len(b); {
+		end := at
+		for end < len(b) && b[end] != ' ' {
+			end++
+		}
+		if w := b[at:end]; bytes.Count(w, []byte(":")) >= 2 || bytes.Count(w, []byte("-")) >= 2 {
+			if at == 0 {
+				return b
+			}
+			return b[:at]
+		}
+		at = end + 1
+	}
+	return b
+}
+
+// cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it
+// was there: such a record stands for others that nobody can see.
+func cutRepeat(b []byte) ([]byte, bool) {
+	i := bytes.Index(b, []byte("[repeated "))
+	if i < 0 || !bytes.Contains(b[i:], []byte("x across cluster]")) {
+		return b, false
+	}
+	return trimRecord(b[:i]), true
+}
+
+// unwrapped cuts a name where what a collector or a terminal wrapped the line in
+// begins: the end of a string in JSON, logfmt or CSV, of a cell or an element, a
+// control character, or syslog's `#015` for one. Only bytes that no name of a
+// network or a provider holds end it, so that `efa_x` and `efa+x` stay what they
+// are.
+func unwrapped(name []byte) []byte {
+	for i, c := range name {
+		switch c {
+		case '"', '\'', '\\', ',', '|', '<', '>', '&', 0x7f:
+			return name[:i]
+		case '#':
+			if i+3 < len(name) && isDigit(name[i+1]) && isDigit(name[i+2]) && isDigit(name[i+3]) {
+				return name[:i]
+			}
+		default:
+			if c < ' ' {
+				return name[:i]
+			}
+		}
+	}
+	return name
+}
+
+// unwrap cuts a message where the string of JSON ends that a collector wrapped
+// the line in: `{"log":"host:1:1 [0] NCCL INFO Using network OFI\n","stream":..`.
+// NCCL's own messages may hold quotes too, so the line must look like JSON.
+func (s *Scanner) unwrap(msg []byte, tok int) []byte {
+	end := bytes.IndexByte(msg, '"')
+	if end < 0 {
+		return msg
+	}
+	before := s.d[max(0, tok-maxRecord):tok]
+	before = before[bytes.LastIndexByte(before, '\n')+1:]
+	if !bytes.Contains(before, []byte(`{"`)) {
+		return msg
+	}
+	msg = msg[:end]
+	for _, escaped := range []string{`\n`, `\r`} {
+		msg = bytes.TrimSuffix(msg, []byte(escaped))
+	}
+	return msg
+}

@@ -1,0 +1,169 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// diagnose adds what explains a verdict: the plugin's and the sockets' own
+// complaints, and what the evidence as a whole looks like.
+func diagnose(ev *model.Evidence, v report.Verdict, found *findings) {
+	for _, f := range ev.Files {
+		for _, c := range finding.Codes() {
+			for _, n := range f.Notes[c] {
+				if matters(c, n.Proc, v) {
+					found.add(c, model.RankOf(n.Proc), n.First, times(n.Count))
+				}
+			}
+		}
+		for _, p := range f.Procs {
+			diagnoseProcess(p, v, found)
+		}
+		if f.CutTail {
+			found.add(finding.LogCut, -1, model.Ref{File: f, Line: f.Lines + 1}, "the file ends inside a line")
+		}
+	}
+	diagnoseDebugLevel(ev, found)
+	diagnoseVersions(ev, found)
+	for _, c := range ev.Comms {
+		if c.Spans() {
+			diagnoseComm(c, found)
+		}
+	}
+}
+
+// matters reports whether a line that was seen is worth a finding: a plugin
+// that found no provider at first and selected one later did well, and a
+// missing plugin explains nothing when EFA was used.
+func matters(c finding.Code, p *model.Process, v report.Verdict) bool {
+	if p == nil {
+		return true
+	}
+	switch c {
+	case finding.NoEligibleProvider, finding.PluginInitFailed, finding.EFADeviceMissing, finding.QueueFailed, finding.EndpointFailed, finding.LibfabricTooOld:
+		return p.Provider == "" || p.Failed
+	case finding.PluginNotFound:
+		return v != report.EFA && p.Provider == ""
+	case finding.SubsystemMask:
+		return v == report.Inconclusive
+	case finding.BootstrapOnLoopback:
+		return p.SpansNodes() || len(p.Views) == 0
+	}
+	return true
+}
+
+func times(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%d lines", n)
+}
+
+// diagnoseProcess looks at one process by itself.
+func diagnoseProcess(p *model.Process, v report.Verdict, found *findings) {
+	if p.Codes.Has(finding.NoEligibleProvider) && p.Provider == "" && p.Codes.Has(finding.PluginInitFailed) {
+		found.add(finding.EFADeviceMissing, model.RankOf(p), p.NoteRef(finding.NoEligibleProvider), "")
+	}
+	if len(p.Unassigned) > 0 && len(p.Views) == 0 && v != report.EFA {
+		found.add(finding.LogCut, -1, p.First, "channels without the lines of their communicator")
+	}
+	for _, m := range p.Views {
+		if m.Complete == 0 && !m.Ended && p.Started && len(m.Tallies) == 0 && m.HasID {
+			found.add(finding.InitIncomplete, m.Rank, m.First, "")
+		}
+	}
+}
+
+// diagnoseDebugLevel says why there is nothing to judge.
+func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
+	infos, warns := 0, 0
+	var version model.Ref
+	for _, f := range ev.Files {
+		infos += f.Infos
+		warns += f.Warns
+		if version.Line == 0 {
+			version = f.Version
+		}
+	}
+	switch {
+	case infos > 0:
+		if at, masked := ev.Masked(); masked {
+			found.add(finding.SubsystemMask, -1, at, "no process names a network or a communicator")
+		}
+	case warns > 0 || version.Line > 0:
+		found.add(finding.DebugTooLow, -1, version, "")
+	default:
+		found.add(finding.NoNCCLLines, -1, model.Ref{}, "")
+	}
+}
+
+// diagnoseVersions compares NCCL's and the plugin's versions over processes.
+func diagnoseVersions(ev *model.Evidence, found *findings) {
+	nccl, plugin := map[string]model.Ref{}, map[string]model.Ref{}
+	for _, f := range ev.Files {
+		if v := record.UnprefixedVersion(f.Version.Text); v != "" {
+			nccl[v] = f.Version
+		}
+		for _, p := range f.Procs {
+			if p.Version != "" {
+				nccl[p.Version] = p.First
+			}
+			if p.PluginVer != "" {
+				plugin[p.PluginVer] = p.First
+			}
+		}
+	}
+	if len(nccl) > 1 {
+		found.add(finding.TwoNCCLVersions, -1, anyRef(nccl), strings.Join(sortedKeys(nccl), ", "))
+	}
+	if len(plugin) > 1 {
+		found.add(finding.TwoPluginVersions, -1, anyRef(plugin), strings.Join(sortedKeys(plugin), ", "))
+	}
+}
+
+// diagnoseComm looks at how the channels of a communicator are spread.
+func diagnoseComm(c *model.Communicator, found *findings) {
+	low, high, sends, receives, gdr, net := 1<<30, 0, 0, 0, 0, 0
+	onHost := c.RanksByHost()
+	for _, cl := range c.Ranks {
+		mine, devices := 0, uint64(0)
+		for _, m := range cl.Views {
+			for i := range m.Tallies {
+				t := &m.Tallies[i]
+				if t.Medium != record.MediumNet || !record.IsEFANetwork(record.NetworkOf(t.Label)) {
+					continue
+				}
+				mine += t.Count
+				sends, receives, gdr = sends+t.Sends, receives+t.Receives, gdr+t.Gdr
+				devices |= t.Devices
+			}
+		}
+		if mine == 0 {
+			continue
+		}
+		net += mine
+		low, high = min(low, mine), max(high, mine)
+		used := (&model.Tally{Devices: devices}).DeviceCount()
+		p := cl.Views[0].Proc
+		if nics := int(p.Nics); onHost[cl.Host] <= 1 && nics > used {
+			found.add(finding.FewerDevices, cl.Rank, p.Chosen, fmt.Sprintf("%d found, %d used", nics, used))
+		}
+	}
+	if net == 0 {
+		return
+	}
+	if high >= 4*low {
+		found.add(finding.UnbalancedChannels, -1, c.Ranks[0].First(), fmt.Sprintf("from %d to %d channel lines a rank", low, high))
+	}
+	if n, _ := c.Missing(); n == 0 && sends != receives {
+		found.add(finding.OneSided, -1, c.Ranks[0].First(), fmt.Sprintf("communicator %s: %d sends, %d receives", c.Key, sends, receives))
+	}
+	if gdr == 0 {
+		found.add(finding.GDRAbsent, -1, c.Ranks[0].First(), "communicator "+c.Key)
+	}
+}

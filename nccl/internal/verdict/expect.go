@@ -1,0 +1,26 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+)
+
+// expectations compares the widest communicator with what was asked for.
+func (j *runJudge) expectations() {
+	c := model.Widest(j.run.Comms)
+	if c == nil {
+		return
+	}
+	if want := j.opts.WorldSize; want > 0 && int(c.Size) != want {
+		j.block(finding.WorldSizeMismatch, -1, c.Ranks[0].First(), fmt.Sprintf("%d ranks asked for, %d found", want, c.Size))
+	}
+	if want, have := j.opts.Nodes, c.NodeCount(); want > 0 && have != want {
+		j.block(finding.NodesMismatch, -1, c.Ranks[0].First(), fmt.Sprintf("%d nodes asked for, %s found", want, orUnknown(have)))
+	}
+	if want := j.opts.Provider; want != "" && want != record.EFAProvider && j.efa > 0 {
+		j.block(finding.ProviderUnexpected, -1, model.Ref{}, fmt.Sprintf("%q was asked for", want))
+	}
+}

@@ -1,0 +1,125 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// findings gathers what a report lists: one entry a code, with the first line
+// and a count, so that 4,096 ranks with one fault make one finding.
+type findings struct {
+	byCode map[finding.Code]*entry
+}
+
+type entry struct {
+	rank   int32 // -1 for the run
+	ref    model.Ref
+	detail string
+	count  int
+	ranks  map[int32]bool
+}
+
+func newFindings() *findings { return &findings{byCode: map[finding.Code]*entry{}} }
+
+// add records one occurrence; rank -1 means the run as a whole.
+func (f *findings) add(c finding.Code, rank int32, r model.Ref, detail string) {
+	e := f.byCode[c]
+	if e == nil {
+		e = &entry{rank: rank, ref: r, detail: detail, ranks: map[int32]bool{}}
+		f.byCode[c] = e
+	}
+	e.count++
+	if rank >= 0 {
+		e.ranks[rank] = true
+	}
+	if e.ref.Line == 0 && r.Line > 0 {
+		e.rank, e.ref, e.detail = rank, r, detail
+	}
+}
+
+// proof adds the line of a kind of proof, the first one whose text was kept.
+func (f *findings) proof(c finding.Code, rank int32, r model.Ref) {
+	if r.Text != "" && !f.has(c) {
+		f.add(c, rank, r, "")
+	}
+}
+
+func (f *findings) has(c finding.Code) bool { return f.byCode[c] != nil }
+
+// list renders the findings: errors first, then in the table's order. demote
+// turns errors into notes where the verdict is efa after all.
+func (f *findings) list(v report.Verdict) []report.Finding {
+	out := make([]report.Finding, 0, len(f.byCode))
+	for _, c := range finding.Codes() {
+		e := f.byCode[c]
+		if e == nil {
+			continue
+		}
+		severity, cause, next := c.Describe()
+		if v == report.EFA && severity == report.Error {
+			severity = report.Warning
+		}
+		fd := report.Finding{
+			Code: c.String(), Severity: severity, Line: e.ref.Line, Text: clean(e.ref.Text),
+			Cause: cause + e.suffix(), Next: next,
+		}
+		if e.ref.File != nil {
+			fd.File = e.ref.File.Name
+		}
+		if e.rank >= 0 {
+			rank := int(e.rank)
+			fd.Rank = &rank
+		}
+		out = append(out, fd)
+	}
+	weight := map[report.Severity]int{report.Error: 0, report.Warning: 1, report.Note: 2}
+	slices.SortStableFunc(out, func(a, b report.Finding) int { return cmp.Compare(weight[a.Severity], weight[b.Severity]) })
+	return out
+}
+
+func (e *entry) suffix() string {
+	var b strings.Builder
+	if e.detail != "" {
+		b.WriteString(" (" + e.detail + ")")
+	}
+	switch {
+	case len(e.ranks) > 1:
+		fmt.Fprintf(&b, "; %d ranks", len(e.ranks))
+	case e.count > 1:
+		fmt.Fprintf(&b, "; %d times", e.count)
+	}
+	return b.String()
+}
+
+// clean makes log text fit for a report: valid UTF-8 without control bytes.
+func clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// plain reports whether s is printable ASCII, as nearly everything is.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,328 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// Expected is what is known about a run beside its logs; see nccl.Options.
+type Expected struct {
+	// WorldSize is the number of ranks that the run must have; 0 asks for none.
+	WorldSize int
+	// Nodes is the number of nodes that the run must span; 0 asks for none.
+	Nodes int
+	// Provider is the libfabric provider that the gate wants; "" means efa. No
+	// other can ever make the verdict efa.
+	Provider string
+	// Completed says that the job is known to have ended well, which alone
+	// proves point-to-point channels (they print no line once connected).
+	Completed bool
+}
+
+// runJudge judges one run.
+type runJudge struct {
+	opts  Expected
+	ev    *model.Evidence
+	run   *model.Run
+	found *findings
+	// counts of inter-node channel kinds by class
+	efa, other, unknown int
+	blocked             bool
+	tainted             bool // some rank is known from de-duplicated lines only
+}
+
+// block records what keeps the run from being proven.
+func (j *runJudge) block(c finding.Code, rank int32, r model.Ref, detail string) {
+	j.blocked = true
+	j.found.add(c, rank, r, detail)
+}
+
+// everyRun counts what may be any run's, and so weighs on each of them.
+func (j *runJudge) everyRun() {
+	j.orphanChannels()
+	j.torn()
+}
+
+// judge returns the run's verdict: any EFA beside anything else is mixed,
+// anything else alone is not-efa, and EFA alone is efa only when every
+// condition of the proof holds.
+func (j *runJudge) judge() report.Verdict {
+	wide := false
+	for _, c := range j.run.Comms {
+		if c.Spans() {
+			wide = true
+			j.comm(c)
+		}
+	}
+	j.expectations()
+	j.versions()
+	if !wide && j.efa+j.other+j.unknown == 0 {
+		j.block(finding.NoInterNode, -1, model.Ref{}, "")
+	} else if j.efa+j.other+j.unknown == 0 {
+		j.block(finding.NoTraffic, -1, model.Ref{}, "")
+	}
+	return j.verdict()
+}
+
+func (j *runJudge) verdict() report.Verdict {
+	switch {
+	case j.efa > 0 && j.other > 0:
+		j.found.add(finding.MixedTransports, -1, model.Ref{}, "")
+		return report.Mixed
+	case j.tainted:
+		j.found.add(finding.RayDeduplicated, -1, model.Ref{}, "")
+		return report.Inconclusive
+	case j.other > 0 && j.unknown == 0:
+		return report.NotEFA
+	case j.efa > 0 && j.unknown == 0 && !j.blocked:
+		return report.EFA
+	default:
+		return report.Inconclusive
+	}
+}
+
+// comm judges one communicator that spans nodes.
+func (j *runJudge) comm(c *model.Communicator) {
+	j.members(c)
+	used := c.Crosses()
+	nets := map[string]int{}
+	for _, cl := range c.Ranks {
+		j.dedup(cl)
+		j.entered(c, cl, used)
+		for _, u := range cl.Networks {
+			nets[u.Name]++
+		}
+	}
+	if used && len(nets) > 1 {
+		j.block(finding.TwoNetworks, -1, c.Ranks[0].First(), "communicator "+c.Key+": "+joinCounts(nets))
+	}
+	if !used {
+		j.unused(c, nets)
+		return
+	}
+	collective := false
+	for _, cl := range c.Ranks {
+		collective = j.channels(c, cl) || collective
+	}
+	held := c.Held()
+	c.AmbiguousHosts = c.Nodes < 1 || int32(c.Hosts()) < c.Nodes
+	for _, cl := range c.Ranks {
+		j.rank(c, cl)
+		if collective {
+			j.connected(c, cl, held)
+		}
+	}
+}
+
+// unused notes a communicator that carried nothing. One that would have used
+// another network or provider is no harmless note: its channels may only be out
+// of sight.
+func (j *runJudge) unused(c *model.Communicator, nets map[string]int) {
+	j.found.add(finding.UnusedCommunicator, -1, c.Ranks[0].First(), "communicator "+c.Key)
+	for name := range nets {
+		if !record.IsEFANetwork(name) {
+			j.block(finding.OtherNetwork, -1, c.Ranks[0].First(), "communicator "+c.Key+" would use "+name)
+		}
+	}
+	for _, cl := range c.Ranks {
+		if provider, failed, r := j.provider(cl); failed {
+			j.block(finding.ProviderFailedLater, cl.Rank, r, "communicator "+c.Key)
+		} else if provider != "" && provider != record.EFAProvider {
+			j.block(finding.ProviderNotEFA, cl.Rank, r, "communicator "+c.Key+" would use the provider "+provider)
+		}
+	}
+}
+
+// entered checks that a rank which began to join got further than its START.
+// Traffic shows that only in its process's first communicator: channel lines name
+// none and are given to the youngest, so they may be an earlier one's.
+func (j *runJudge) entered(c *model.Communicator, cl *model.Rank, used bool) {
+	eldest := cl.Views[0].Proc.Views[0]
+	if cl.Unfinished() && (!used || cl.Views[0] != eldest) {
+		j.block(finding.InitIncomplete, cl.Rank, cl.First(), "communicator "+c.Key)
+	}
+}
+
+// members checks that every rank of the communicator is in evidence.
+func (j *runJudge) members(c *model.Communicator) {
+	if c.SizesConflict {
+		j.block(finding.SizeConflict, -1, c.Ranks[0].First(), "communicator "+c.Key)
+	}
+	n, first := c.Missing()
+	if n > 0 {
+		rank := int32(-1)
+		if n == 1 {
+			rank = first[0]
+		}
+		j.block(finding.RankMissing, rank, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
+			fmt.Sprintf("communicator %s: %d of %d ranks missing (%s)", c.Key, n, c.Size, listRanks(first, n)))
+		if h := c.Hosts(); int32(h) < c.Nodes {
+			j.block(finding.NodeMissing, -1, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
+				fmt.Sprintf("communicator %s: %d hosts in evidence, %d nodes", c.Key, h, c.Nodes))
+		}
+	} else if h := c.Hosts(); int32(h) < c.Nodes {
+		j.found.add(finding.HostsShareName, -1, c.Ranks[0].First(), "")
+	}
+	if c.Stale {
+		j.found.add(finding.StaleRun, -1, c.Ranks[0].First(), "communicator "+c.Key)
+	}
+}
+
+// dedup marks the run when a rank is known from Ray's de-duplicated output only.
+func (j *runJudge) dedup(cl *model.Rank) {
+	j.tainted = j.tainted || !cl.Clean()
+}
+
+// rank checks what a rank says about itself: its network and its provider.
+func (j *runJudge) rank(c *model.Communicator, cl *model.Rank) {
+	if len(cl.Networks) == 0 {
+		j.block(finding.NetworkUnknown, cl.Rank, cl.First(), "communicator "+c.Key)
+	}
+	for _, u := range cl.Networks {
+		if !record.IsEFANetwork(u.Name) {
+			j.block(finding.OtherNetwork, cl.Rank, u.Ref, "the rank uses "+u.Name)
+			return
+		}
+	}
+	provider, failed, r := j.provider(cl)
+	switch {
+	case failed:
+		j.block(finding.ProviderFailedLater, cl.Rank, r, "")
+	case provider == "":
+		j.block(finding.ProviderUnknown, cl.Rank, cl.First(), "")
+	case provider != record.EFAProvider:
+		j.block(finding.ProviderNotEFA, cl.Rank, r, "the provider is "+provider)
+	case c.AmbiguousHosts:
+		if lost := cl.Overridden(); lost != "" {
+			j.block(finding.ProviderNotEFA, cl.Rank, r, "one of the hosts that share a name selected "+lost)
+		}
+	}
+}
+
+// channels counts the rank's channels by class and reports whether it opened a
+// collective one between nodes.
+func (j *runJudge) channels(c *model.Communicator, cl *model.Rank) (collective bool) {
+	final, _, _ := j.provider(cl)
+	clean := cl.Clean()
+	for _, m := range cl.Views {
+		// A driver's copy is in no reliable order, but what it shows off EFA was.
+		copied := clean && m.Proc.File.Repeats > 0
+		for i := range m.Tallies {
+			t := &m.Tallies[i]
+			if copied && record.IsEFANetwork(record.NetworkOf(t.Label)) {
+				continue
+			}
+			mnnvl := model.ClassLocal
+			if t.Medium == record.MediumMNNVL {
+				mnnvl = c.Mnnvl(cl, t)
+			}
+			k := classify(t, final, mnnvl)
+			j.count(k, t, cl.Rank)
+			if k == model.ClassLocal {
+				continue
+			}
+			collective = collective || !t.P2p
+			if t.P2p && !j.opts.Completed {
+				j.block(finding.PointToPointUnproven, cl.Rank, t.First, "")
+			}
+			if t.Medium == record.MediumNet && len(cl.Networks) > 0 && !cl.Uses(record.NetworkOf(t.Label)) {
+				j.block(finding.NetworkMismatch, cl.Rank, t.First, "")
+			}
+		}
+	}
+	return collective
+}
+
+// count adds one tally to the run's balance and names what is not EFA.
+func (j *runJudge) count(k model.Class, t *model.Tally, rank int32) {
+	switch k {
+	case model.ClassEFA:
+		j.efa++
+	case model.ClassOther:
+		j.other++
+		switch {
+		case t.Medium == record.MediumMNNVL:
+			j.block(finding.MNNVLBetweenNodes, rank, t.First, "")
+		case record.IsEFANetwork(record.NetworkOf(t.Label)):
+			j.block(finding.ProviderNotEFA, rank, t.First, "channels of "+t.Label)
+		default:
+			j.block(finding.OtherNetwork, rank, t.First, "channels over "+t.Label)
+		}
+	case model.ClassUnknown:
+		j.unknown++
+		if t.Medium != record.MediumNet {
+			j.block(finding.UnknownTransport, rank, t.First, t.Label)
+		} else {
+			j.block(finding.ProviderUnknown, rank, t.First, "channels of "+t.Label)
+		}
+	}
+}
+
+// provider returns what the rank's process selected last, over all views of it.
+// A view that selected nothing is silent; one that failed or selected something
+// else is returned before one that says efa.
+func (j *runJudge) provider(cl *model.Rank) (name string, failed bool, where model.Ref) {
+	clean := cl.Clean()
+	for _, m := range cl.Views {
+		for _, p := range append([]*model.Process{m.Proc}, j.ev.Parts[m.Proc]...) {
+			if clean && p.File.Repeats > 0 {
+				continue // a driver's copy, whose last line may not be the last printed
+			}
+			n, f := p.Provided()
+			switch {
+			case f:
+				return n, true, p.Failure
+			case n != "" && n != record.EFAProvider:
+				return n, false, p.Chosen
+			case n != "":
+				name, where = n, p.Chosen
+			}
+		}
+	}
+	return name, false, where
+}
+
+// torn blocks the proof while torn channel lines could hide something: they may
+// be any run's.
+func (j *runJudge) torn() {
+	for _, f := range j.ev.Files {
+		if f.Torn > 0 && f.Repeats == 0 {
+			j.blocked = true
+		}
+	}
+}
+
+// listRanks names the first of n ranks.
+func listRanks(first []int32, n int) string {
+	words := make([]string, 0, len(first)+1)
+	for _, r := range first {
+		words = append(words, fmt.Sprint(r))
+	}
+	if n > len(first) {
+		words = append(words, "...")
+	}
+	return strings.Join(words, ", ")
+}
+
+// joinCounts renders "AWS Libfabric on 8 ranks, Socket on 8 ranks".
+func joinCounts(nets map[string]int) string {
+	words := make([]string, 0, len(nets))
+	for _, name := range slices.Sorted(maps.Keys(nets)) {
+		words = append(words, fmt.Sprintf("%s on %d ranks", name, nets[name]))
+	}
+	return strings.Join(words, ", ")
+}
+
+func orUnknown(n int) string {
+	if n == 0 {
+		return "an unknown number"
+	}
+	return fmt.Sprint(n)
+}

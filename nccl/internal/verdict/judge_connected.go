@@ -1,0 +1,44 @@
+package verdict
+
+import (
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+)
+
+// connected checks that a rank of a communicator with collective channels says
+// that it was connected. A channel line is printed at set-up, so it proves
+// nothing by itself: with a closed security group the job hangs right after it.
+// In releases that are silent about it, the end of the initialisation is
+// the proof.
+func (j *runJudge) connected(c *model.Communicator, cl *model.Rank, held map[*model.Process]int) {
+	joined, clean := 0, cl.Clean()
+	for _, m := range cl.Views {
+		p := m.Proc
+		if clean && p.File.Repeats > 0 {
+			continue // a driver's copy, in no reliable order
+		}
+		if where, open := p.Unconnected(c.NoConnectedLines); open {
+			j.block(finding.NeverConnected, cl.Rank, where, "communicator "+c.Key)
+			return
+		}
+		// Another member is another view of the same lines, so the fullest counts.
+		var view model.Connections
+		view.Add(p, c.NoConnectedLines)
+		for _, q := range j.ev.Parts[p] {
+			view.Add(q, c.NoConnectedLines)
+		}
+		joined = max(joined, view.Most())
+	}
+	// Where a process holds several ranks, each prints every kind of line.
+	if joined < max(1, held[cl.Views[0].Proc]) {
+		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": no Connected line of this rank")
+		return
+	}
+	if p := cl.Views[0].Proc; c.AmbiguousHosts && held[p] > 1 && c.JoinedIn(p) < held[p] {
+		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": Connected lines of another communicator only")
+		return
+	}
+	if cl.SilentInUse(c.NoConnectedLines) {
+		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": others' channels only, none of this rank")
+	}
+}

@@ -1,0 +1,10 @@
+package verdict
+
+import "github.com/ray-train-efa/ray-train-efa/nccl/finding"
+
+// versions blocks the proof where NCCL is too old to print what it rests on.
+func (j *runJudge) versions() {
+	for _, o := range j.ev.Outdated {
+		j.block(finding.VersionTooOld, -1, o.At, o.Detail)
+	}
+}
