@@ -297,12 +297,3 @@ func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
 	assert.NotContains(t, Price(virginia, StandardSupport).Table(), "taken to hold")
 	assert.Contains(t, Price(request(), StandardSupport).Table(), "taken to hold in us-east-2")
 }
-
-func TestTotalIsReadBack(t *testing.T) {
-	t.Parallel()
-	total, ok := ReadTotal(Price(request(), StandardSupport).Table())
-	require.True(t, ok)
-	assert.InDelta(t, Price(request(), StandardSupport).HourlyUSD(), total, 1e-9)
-	_, ok = ReadTotal("submitted attempt 1")
-	assert.False(t, ok)
-}

@@ -117,7 +117,7 @@ func controlPlanePrice(version string, support Support) (what string, usd float6
 // Table is the estimate for people, one line a price.
 func (e Estimate) Table() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%.4f USD", totalPrefix, e.HourlyUSD())
+	fmt.Fprintf(&b, "hourly price while the stack runs: %.4f USD", e.HourlyUSD())
 	if unknown := e.Unknown(); len(unknown) > 0 {
 		fmt.Fprintf(&b, " and what %s costs", strings.Join(unknown, " and "))
 	}
@@ -134,16 +134,6 @@ func (e Estimate) Table() string {
 	// AWS's own errors, which may end an update half-way, say nothing of this.
 	b.WriteString("\n  an update that is refused keeps what it made, and its bill, until `pulumi destroy`")
 	return b.String()
-}
-
-// totalPrefix begins a table.
-const totalPrefix = "hourly price while the stack runs: "
-
-// ReadTotal finds the total, in USD per hour, in what a program printed; false when it holds no table.
-func ReadTotal(text string) (float64, bool) {
-	var total float64
-	_, err := fmt.Sscanf(text, totalPrefix+"%f USD", &total)
-	return total, err == nil
 }
 
 // check compares the estimate with the limit. It refuses an unknown price too, because that may be
