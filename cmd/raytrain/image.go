@@ -12,33 +12,40 @@ import (
 func newImageCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "image",
-		Short: "Choose the image that head and workers run",
+		Short: "Choose the container image that the stack runs",
+		Long: `Choose the container image that the Ray head and the workers run. The stack refers
+to it by digest, so that every node runs the same one.`,
 	}
 	command.AddCommand(newImagePinCommand())
 	return command
 }
 
-const imagePinHelp = `Ask the registry which digest a tag has now, and write it into the stack's
-settings as ray-train-efa:imageDigest. Head and workers then run exactly that
-image until the next pin: a tag may move, a digest cannot.
+const imagePinHelp = `Resolve an image's tag to its digest and write the digest into the stack's settings.
+The Ray head and the workers run exactly that image until the next pin. A tag can
+move to another image; a digest cannot.
 
-Without a tag, ` + imagepin.DefaultTag + ` is pinned. The repository is --repository, or else
-the stack's imageRepository, or else the default in Pulumi.yaml.`
+Steps:
+  1. Read the repository: --repository, else the stack's imageRepository, else the
+     default in Pulumi.yaml.
+  2. Ask the registry for the digest of TAG (default ` + imagepin.DefaultTag + `).
+  3. Write ray-train-efa:imageDigest into Pulumi.STACK.yaml. With --repository,
+     write ray-train-efa:imageRepository, too. The rest of the file stays as it is.
+
+Exit status: 0 when the digest is in the file, 1 on any error.`
 
 func newImagePinCommand() *cobra.Command {
 	request := imagepin.Request{}
 	command := &cobra.Command{
 		Use:   "pin [TAG]",
-		Short: "Resolve a tag once and write its digest into the stack's settings",
+		Short: "Resolve a tag and write its digest into the stack's settings",
 		Long:  imagePinHelp,
 		Example: `  raytrain image pin
   raytrain image pin ` + imagepin.DefaultTag + ` --stack prod
   raytrain image pin --repository 123456789012.dkr.ecr.us-east-2.amazonaws.com/ray --tag v7`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if command.Flags().Changed("tag") {
-					return errors.New("pinning the image: the tag is given twice, as an argument and with --tag: drop one")
+					return errors.New("pinning the image: the tag is given as an argument and with --tag: remove one of them")
 				}
 				request.Tag = args[0]
 			}
@@ -56,9 +63,9 @@ func newImagePinCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&request.Project, "project", ".", "folder with Pulumi.yaml")
-	flags.StringVarP(&request.Stack, "stack", "s", "dev", "stack whose settings are written")
-	flags.StringVar(&request.Repository, "repository", "", "image without tag; written to the stack's settings too")
-	flags.StringVar(&request.Tag, "tag", imagepin.DefaultTag, "tag to resolve, instead of the argument")
+	flags.StringVar(&request.Project, "project", ".", "folder of Pulumi.yaml")
+	flags.StringVarP(&request.Stack, "stack", "s", "dev", "stack whose settings to write")
+	flags.StringVar(&request.Repository, "repository", "", "image without a tag; is written to the settings, too")
+	flags.StringVar(&request.Tag, "tag", imagepin.DefaultTag, "tag to resolve; the same as the argument")
 	return command
 }

@@ -1,5 +1,4 @@
-// Command raytrain is the command-line side of ray-train-efa: it judges NCCL
-// logs, pins images, and starts rehearsals of the whole stack.
+// Command raytrain judges NCCL logs, pins images and starts rehearsals of the whole stack.
 package main
 
 import (
@@ -11,16 +10,33 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/internal/usage"
 )
+
+const rootHelp = `raytrain checks that multi-node PyTorch training on AWS uses EFA. NCCL falls back
+to TCP without an error: the job succeeds and runs at a fraction of the speed.
+
+  verdict   read the NCCL logs of any run and report whether it used EFA
+  rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
+  image     choose the container image that the stack runs, by digest
+
+"raytrain COMMAND --help" has the steps, examples and exit statuses of a command.
+Each command ends with 0 on success and 1 on a usage or set-up error; verdict and
+rehearse use 2 and above for what they found.`
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "raytrain",
-		Short:         "Prove that multi-node PyTorch on AWS rides EFA",
+		Use:   "raytrain",
+		Short: "Check that multi-node PyTorch training on AWS uses EFA",
+		Long:  rootHelp,
+		Example: `  raytrain verdict logs/
+  raytrain rehearse
+  raytrain image pin --stack dev`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.AddCommand(newVerdictCommand(), newImageCommand(), newRehearseCommand())
+	usage.Install(root)
 	return root
 }
 

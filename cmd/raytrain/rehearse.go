@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// rehearseProgram is the program behind `raytrain rehearse`, in the same folder.
-// It links Pulumi's and Kubernetes' packages, which take longer to initialise
-// than `raytrain verdict` takes to judge, so it is a program of its own.
+// rehearseProgram is the program of `raytrain rehearse`, in the same folder. It links Pulumi's and
+// Kubernetes' packages, which take longer to initialize than `raytrain verdict` takes to judge.
 const rehearseProgram = "raytrain-rehearse"
 
-// newRehearseCommand builds `raytrain rehearse`, which becomes the program
-// behind it. That one reads the flags, --help among them.
+// newRehearseCommand returns `raytrain rehearse`, which replaces this process by its program. That
+// program reads the flags, --help among them.
 func newRehearseCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                "rehearse",
-		Short:              "Run the whole stack on an emulated AWS account on this machine",
+		Use:   "rehearse",
+		Short: "Run the whole stack on an emulated AWS account on this machine",
+		Long: `Run the whole stack on an emulated AWS account on this machine: preview, up,
+verdict, destroy. "raytrain rehearse --help" lists its flags and commands.`,
 		DisableFlagParsing: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			self, err := os.Executable()
@@ -32,12 +33,12 @@ func newRehearseCommand() *cobra.Command {
 	}
 }
 
-// become replaces this process by program; it returns only on failure. Signals
-// and the exit status are then the program's own.
+// become replaces this process by program and returns only on failure. Signals and the exit status
+// are then the program's own.
 func become(program string, args []string) error {
 	err := syscall.Exec(program, append([]string{program, "rehearse"}, args...), os.Environ())
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("starting a rehearsal: no %s: run `make build` in the checkout", program)
+		return fmt.Errorf("starting a rehearsal: %q does not exist: run `make build` in the checkout", program)
 	}
 	return fmt.Errorf("starting a rehearsal with %q: %w", program, err)
 }

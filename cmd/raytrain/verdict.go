@@ -8,100 +8,100 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
-	"github.com/spf13/cobra"
 )
 
-// verdictFormat is an output form of `raytrain verdict`.
-type verdictFormat struct {
-	name  string
-	write func(io.Writer, report.Report) error
-}
+const verdictHelp = `Read the NCCL logs of a run, in whatever form they were collected, and report
+whether the traffic of every rank between nodes used EFA, with the log lines
+that prove it. Nothing leaves this machine.
 
-// verdictFormats lists the forms; the help text is made of the same list.
-func verdictFormats() []verdictFormat {
-	return []verdictFormat{
-		{"text", render.Text},
-		{"json", render.JSON},
-		{"html", render.HTML},
-		{"junit", render.JUnit},
-	}
-}
-
-func formatNames() string {
-	var names []string
-	for _, f := range verdictFormats() {
-		names = append(names, f.name)
-	}
-	return strings.Join(names, "|")
-}
-
-// newVerdictCommand builds `raytrain verdict`: the judge over log files, with
-// the verdict as exit status.
-func newVerdictCommand() *cobra.Command {
-	var (
-		opts   nccl.Options
-		format string
-	)
-	cmd := &cobra.Command{
-		Use:   "verdict [flags] PATH...",
-		Short: "Say whether the inter-node traffic in NCCL logs rode EFA",
-		Long: `Read the NCCL logs of a run, however they were collected, and say whether every
-rank's inter-node traffic rode EFA, with the lines that prove it.
-
-A PATH is a file, a folder (all files below it), or - for standard input. Files
+A PATH is a file, a folder (all files below it) or - for standard input. Files
 may be compressed (.gz, .zst) or tar archives. One file that cannot be read is
-an error: the evidence would be incomplete.
+an error, because the evidence would be incomplete.
 
-Exit status: 0 efa, 1 usage or I/O error, 2 not-efa, 3 mixed, 4 inconclusive.
+Steps:
+  1. Run the job with NCCL_DEBUG=INFO and without NCCL_DEBUG_SUBSYS. One file for
+     each process is best: NCCL_DEBUG_FILE=/tmp/nccl.%h.%p
+  2. Collect the logs of every rank on every node.
+  3. Run this command on them. --world-size and --nodes make it fail when ranks
+     or nodes are missing.
+  4. If the verdict is not efa, do what the report's "next" line says.
 
-The logs need NCCL_DEBUG=INFO, with NCCL_DEBUG_SUBSYS unset. One file a process
-(NCCL_DEBUG_FILE=/tmp/nccl.%h.%p) is best.`,
+Exit status:
+  0  efa           all traffic between nodes used EFA, and the logs prove it
+  1                usage or I/O error; there is no verdict
+  2  not-efa       all traffic between nodes in the logs used something else
+  3  mixed         part of the traffic used EFA, part did not
+  4  inconclusive  the logs prove neither; the findings name what is missing`
+
+// verdictFlags are the flags of `raytrain verdict`.
+type verdictFlags struct {
+	judge  nccl.Options
+	format string
+	proof  bool
+}
+
+// newVerdictCommand returns `raytrain verdict`: the judge over log files, with the verdict as exit
+// status.
+func newVerdictCommand() *cobra.Command {
+	flags := verdictFlags{}
+	command := &cobra.Command{
+		Use:   "verdict [flags] PATH...",
+		Short: "Report whether the traffic in NCCL logs used EFA",
+		Long:  verdictHelp,
 		Example: `  raytrain verdict /tmp/nccl.*.log
   raytrain verdict --world-size 8 --nodes 2 logs/
   kubectl logs -l job-name=train --tail=-1 --prefix | raytrain verdict -
   raytrain verdict --format json evidence.tar.gz | jq .findings
-  raytrain verdict --completed --format json logs/ > report.json
   raytrain verdict --format html logs/ > verdict.html
+  raytrain verdict --format markdown logs/ >> "$GITHUB_STEP_SUMMARY"
   raytrain verdict --format junit logs/ > verdict.xml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return errors.New("no PATH: name the log files, a folder of them, or - for standard input; see `raytrain verdict --help`")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runVerdict(cmd, args, opts, format)
-		},
+		RunE: func(command *cobra.Command, paths []string) error { return flags.run(command, paths) },
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&format, "format", "text", "output form: "+formatNames())
-	flags.IntVar(&opts.WorldSize, "world-size", 0, "number of ranks that the run must have")
-	flags.IntVar(&opts.Nodes, "nodes", 0, "number of nodes that the run must span")
-	flags.StringVar(&opts.Provider, "provider", "efa", "libfabric provider that the gate wants")
-	flags.BoolVar(&opts.Completed, "completed", false, "the job is known to have ended well, which proves point-to-point channels")
-	return cmd
+	set := command.Flags()
+	set.StringVar(&flags.format, "format", render.Formats()[0].Name, "output format: "+formatNames())
+	set.BoolVar(&flags.proof, "proof", false, "show the log lines that the verdict is based on")
+	set.IntVar(&flags.judge.WorldSize, "world-size", 0, "number of ranks that the run must have")
+	set.IntVar(&flags.judge.Nodes, "nodes", 0, "number of nodes that the run must use")
+	set.StringVar(&flags.judge.Provider, "provider", "efa", "libfabric provider that the run must use")
+	set.BoolVar(&flags.judge.Completed, "completed", false,
+		"the job is known to have ended well, which proves point-to-point channels")
+	return command
 }
 
-func runVerdict(cmd *cobra.Command, paths []string, opts nccl.Options, format string) error {
-	formats := verdictFormats()
-	i := slices.IndexFunc(formats, func(f verdictFormat) bool { return f.name == format })
-	problems := optionProblems(opts)
+func formatNames() string {
+	var names []string
+	for _, f := range render.Formats() {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, "|")
+}
+
+func (f *verdictFlags) run(command *cobra.Command, paths []string) error {
+	formats := render.Formats()
+	i := slices.IndexFunc(formats, func(format render.Format) bool { return format.Name == f.format })
+	problems := f.problems()
 	if i < 0 {
-		problems = append(problems, fmt.Errorf("flag --format %q: want one of %s", format, formatNames()))
+		problems = append(problems, fmt.Errorf("flag --format %q: must be one of %s", f.format, formatNames()))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
 	}
-	result, err := judge(cmd.Context(), paths, cmd.InOrStdin(), opts)
+	result, err := judge(command, paths, f.judge)
 	if err != nil {
 		return err
 	}
-	if err := formats[i].write(cmd.OutOrStdout(), result); err != nil {
+	out := command.OutOrStdout()
+	options := render.Options{Made: time.Now(), Inputs: paths, Proof: f.proof, Color: wantsColor(out)}
+	if err := formats[i].Write(out, result, options); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
 	if code := result.Verdict.ExitCode(); code != 0 {
@@ -110,41 +110,45 @@ func runVerdict(cmd *cobra.Command, paths []string, opts nccl.Options, format st
 	return nil
 }
 
-// optionProblems lists the expectations that no run can meet.
-func optionProblems(opts nccl.Options) []error {
+// problems lists the expectations that no run can meet.
+func (f *verdictFlags) problems() []error {
 	var problems []error
-	if opts.WorldSize < 0 {
-		problems = append(problems, fmt.Errorf("flag --world-size %d: want a number of ranks, such as 8", opts.WorldSize))
+	size, nodes := f.judge.WorldSize, f.judge.Nodes
+	if size < 0 {
+		problems = append(problems, fmt.Errorf("flag --world-size %d: must be a number of ranks, such as 8", size))
 	}
-	if opts.Nodes < 0 {
-		problems = append(problems, fmt.Errorf("flag --nodes %d: want a number of nodes, such as 2", opts.Nodes))
+	if nodes < 0 {
+		problems = append(problems, fmt.Errorf("flag --nodes %d: must be a number of nodes, such as 2", nodes))
 	}
-	if opts.WorldSize > 0 && opts.Nodes > opts.WorldSize {
-		problems = append(problems, fmt.Errorf("flag --nodes %d: want at most --world-size %d: a node has a rank or more", opts.Nodes, opts.WorldSize))
+	if size > 0 && nodes > size {
+		problems = append(problems, fmt.Errorf(
+			"flag --nodes %d: must be at most --world-size %d, because a node has one rank or more", nodes, size))
 	}
-	if opts.Provider == "" {
-		problems = append(problems, errors.New(`flag --provider "": want a libfabric provider's name, such as efa`))
+	if f.judge.Provider == "" {
+		problems = append(problems, errors.New(`flag --provider "": must be a libfabric provider, such as efa`))
 	}
 	return problems
 }
 
-// judge collects and judges, and stops waiting when ctx ends: a read of standard
-// input or of a pipe that nobody writes to knows no context.
-func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Options) (report.Report, error) {
+// judge collects the logs and judges them. It ends with the command's context, although a read of
+// standard input or of a pipe that nothing writes to does not.
+func judge(command *cobra.Command, paths []string, opts nccl.Options) (report.Report, error) {
 	type outcome struct {
 		report report.Report
 		err    error
 	}
+	var sources atomic.Int64
+	stop := progress(command.ErrOrStderr(), func() string {
+		if n := sources.Load(); n > 0 {
+			return fmt.Sprintf("reading %d logs", n)
+		}
+		return "collecting the logs"
+	})
+	defer stop()
+	ctx := command.Context()
 	done := make(chan outcome, 1)
 	go func() {
-		sources, err := nccl.Collect(paths, stdin)
-		if err != nil {
-			done <- outcome{err: err}
-			return
-		}
-		restore := boundMemory()
-		defer restore()
-		result, err := nccl.Judge(ctx, sources, opts)
+		result, err := collectAndJudge(ctx, paths, command.InOrStdin(), opts, &sources)
 		done <- outcome{result, err}
 	}()
 	select {
@@ -155,9 +159,21 @@ func judge(ctx context.Context, paths []string, stdin io.Reader, opts nccl.Optio
 	}
 }
 
-// boundMemory lets the garbage collector run seldom, as a judgement of some
-// hundred milliseconds leaves little garbage, while all memory that is not the
-// kernel's cache of the logs stays within about 64 MiB.
+func collectAndJudge(
+	ctx context.Context, paths []string, stdin io.Reader, opts nccl.Options, count *atomic.Int64,
+) (report.Report, error) {
+	sources, err := nccl.Collect(paths, stdin)
+	if err != nil {
+		return report.Report{}, err
+	}
+	count.Store(int64(len(sources)))
+	defer boundMemory()()
+	return nccl.Judge(ctx, sources, opts)
+}
+
+// boundMemory lets the garbage collector run seldom, because a judgement of a fraction of a second
+// leaves little garbage. All memory that is not the kernel's cache of the logs stays within about
+// 64 MiB.
 func boundMemory() (restore func()) {
 	percent, limit := debug.SetGCPercent(400), debug.SetMemoryLimit(48<<20)
 	return func() {

@@ -137,7 +137,9 @@ func TestVerdictFormats(t *testing.T) {
 	require.NotNil(t, report.WorldSize)
 	assert.Equal(t, 16, *report.WorldSize)
 	assert.NotEmpty(t, report.Findings)
-	for format, start := range map[string]string{"html": "<!doctype html>", "junit": "<?xml"} {
+	for format, start := range map[string]string{
+		"html": "<!doctype html>", "junit": "<?xml", "markdown": "### nccl verdict: `not-efa`",
+	} {
 		out, status, _ := raytrain(t, "", "verdict", "--format", format, dir)
 		assert.Equal(t, 2, status)
 		assert.True(t, strings.HasPrefix(strings.ToLower(out), start), "%s starts %.40q", format, out)
@@ -151,7 +153,7 @@ func TestVerdictIgnoresItsOwnReports(t *testing.T) {
 	for fabric, want := range map[synth.Fabric]int{synth.OnEFA: 0, synth.SocketForced: 2} {
 		dir := logs(t, fabric)
 		for format, name := range map[string]string{"text": "report.txt", "json": "report.json"} {
-			out, status, _ := raytrain(t, "", "verdict", "--format", format, dir)
+			out, status, _ := raytrain(t, "", "verdict", "--proof", "--format", format, dir)
 			require.Equal(t, want, status)
 			require.Contains(t, out, "NCCL INFO Channel")
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(out), 0o600))
@@ -170,14 +172,14 @@ func TestVerdictUsageErrors(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"no path", nil, "no PATH: name the log files"},
+		{"no path", nil, "verdict: missing argument PATH...\nusage: raytrain verdict [flags] PATH..."},
 		{"a path that is not there", []string{filepath.Join(dir, "none")}, "no such file"},
 		{"one of many that is not there", []string{dir, filepath.Join(dir, "none")}, "no such file"},
 		{"an empty folder", []string{t.TempDir()}, "no file in it"},
-		{"format", []string{"--format", "yaml", dir}, `--format "yaml": want one of text|json|html|junit`},
+		{"format", []string{"--format", "yaml", dir}, `--format "yaml": must be one of text|json|html|markdown|junit`},
 		{"world size", []string{"--world-size", "-1", dir}, "--world-size -1"},
 		{"nodes", []string{"--nodes", "-2", dir}, "--nodes -2"},
-		{"more nodes than ranks", []string{"--world-size", "2", "--nodes", "9", dir}, "--nodes 9: want at most --world-size 2"},
+		{"more nodes than ranks", []string{"--world-size", "2", "--nodes", "9", dir}, "--nodes 9: must be at most --world-size 2"},
 		{"no provider", []string{"--provider", "", dir}, `--provider ""`},
 		{"the first of two", []string{"--world-size", "-1", "--format", "yaml", dir}, "--world-size -1"},
 		{"the second of two", []string{"--world-size", "-1", "--format", "yaml", dir}, `--format "yaml"`},

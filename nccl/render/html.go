@@ -1,13 +1,14 @@
 package render
 
 import (
-	"github.com/ray-train-efa/ray-train-efa/nccl/report"
-
 	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
+	"strings"
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 //go:embed page.html.tmpl
@@ -16,187 +17,142 @@ var pageTemplate string
 //go:embed page.css
 var pageStyle string
 
-// Bounds of the page's lists, which keep the file to a few megabytes.
+// The most entries of the page's lists, which keep the file to a few megabytes.
 const (
-	maxFindings      = 400
-	maxCommunicators = 400
-	maxRows          = 5000
+	pageFindings      = 400
+	pageCommunicators = 400
+	pageRanks         = 5000
+	// pageOpen is the most ranks with which the folded lists are open at first.
+	pageOpen = 64
 )
 
 // page is what the template shows.
 type page struct {
-	Style    template.CSS
-	Verdict  report.Verdict
-	Mark     string
-	Sentence string
-	Facts    []fact
-	Legend   []legend
-	Findings []report.Finding // errors and warnings
-	Pictures []picture
-	Remarks  []string
-	Notes    []report.Finding
-	Comms    []report.Communicator
-	Ranks    []row
-	Cut      []string
-	Open     bool
+	summary
+	Style     template.CSS
+	Verdict   report.Verdict
+	Mark      string
+	Notice    string // of a rehearsal
+	Made      string
+	Facts     []fact
+	Legend    []legend
+	Pictures  []picture
+	Remarks   []string
+	Comms     table
+	Ranks     table
+	Cut       []string
+	OpenRanks bool
+	OpenProof bool
 }
 
 type fact struct{ Name, Value string }
 
-type row struct {
-	report.Rank
-	Class class
-	Kinds string
-}
-
-// HTML writes the report as one self-contained page: nothing is loaded from
-// elsewhere, and no script runs.
-func HTML(w io.Writer, r report.Report) error {
+// HTML writes the report as one self-contained page: it loads nothing and runs no script.
+func HTML(w io.Writer, r report.Report, opts Options) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"px":    num,
-		"kinds": func(m map[string]int) string { return trimComma(kindsText(m)) },
-		"known": known,
+		"px": num, "title": title, "next": nextOf,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parsing the page template: %w", err)
 	}
-	if err := t.Execute(w, newPage(clean(r))); err != nil {
+	if err := t.Execute(w, newPage(plain(r), opts)); err != nil {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil
 }
 
-func newPage(r report.Report) page {
-	list, guessed := nodes(r)
+func newPage(r report.Report, opts Options) page {
 	p := page{
-		//nolint:gosec // the style sheet is a file of this package
-		Style: template.CSS(pageStyle), Verdict: r.Verdict, Legend: classes(), Comms: r.Communicators, Findings: slices.Clone(r.Findings),
+		summary: summarize(r), Verdict: r.Verdict, Mark: mark(r.Verdict), Legend: classes(),
+		Style: template.CSS(pageStyle), //nolint:gosec // the style sheet is a file of this package
+		Made:  origin(opts), OpenProof: opts.Proof, OpenRanks: len(r.Ranks) <= pageOpen,
 	}
-	p.Mark, p.Sentence = sentence(r.Verdict)
+	if r.Rehearsed {
+		p.Notice = rehearsedNotice
+	}
 	p.Facts = []fact{
-		{"world size", known(r.WorldSize)}, {"ranks in evidence", known(r.RanksSeen)},
-		{"nodes", known(r.Nodes)}, {"communicators", itoa(len(r.Communicators))}, {"findings", itoa(len(r.Findings))},
+		{"world size", number(r.WorldSize, "unknown")}, {"ranks in evidence", number(r.RanksSeen, "unknown")},
+		{"nodes", number(r.Nodes, "unknown")}, {"communicators", itoa(len(r.Communicators))},
+		{"findings", p.Counts},
 	}
-	if len(list) > 0 {
-		p.Pictures = append(p.Pictures, rankMap(list))
+	p.draw(r)
+	p.Findings = cut(&p, p.Findings, pageFindings, "findings")
+	p.Notes = cut(&p, p.Notes, pageFindings, "notes")
+	p.Comms, p.Ranks = communicatorTable(r, pageCommunicators), rankTable(r, pageRanks)
+	for _, t := range []table{p.Comms, p.Ranks} {
+		if t.Total > len(t.Rows) {
+			p.Cut = append(p.Cut, remark(len(t.Rows), t.Total, t.Header[0]+"s"))
+		}
 	}
-	p.Pictures = append(p.Pictures, matrices(r, list)...)
-	if guessed {
-		p.Remarks = append(p.Remarks, "Hosts share names, so the ranks were dealt out to the nodes in equal shares, in their order.")
-	}
-	if len(r.Edges) >= report.MaxEdges {
-		p.Remarks = append(p.Remarks, "There are more connections than are drawn; the verdict rests on all of them.")
-	}
-	slices.SortStableFunc(p.Findings, func(a, b report.Finding) int { return severity(a) - severity(b) })
-	p.Findings = cut(&p, p.Findings, maxFindings, "findings")
-	if i := slices.IndexFunc(p.Findings, func(f report.Finding) bool { return severity(f) == 2 }); i >= 0 {
-		p.Findings, p.Notes = p.Findings[:i], p.Findings[i:]
-	}
-	p.Comms = cut(&p, p.Comms, maxCommunicators, "communicators")
-	for _, rk := range r.Ranks {
-		p.Ranks = append(p.Ranks, row{rk, classOfRank(rk), trimComma(kindsText(rk.Channels))})
-	}
-	// What needs a look comes first; the order of ranks is kept otherwise.
-	slices.SortStableFunc(p.Ranks, func(a, b row) int { return alarming(b.Class) - alarming(a.Class) })
-	p.Ranks = cut(&p, p.Ranks, maxRows, "ranks")
-	p.Open = len(p.Ranks) <= 64
 	return p
 }
 
-// matrices draws the matrix of ranks where it can be read, and that of nodes.
-func matrices(r report.Report, list []node) []picture {
-	if len(r.Edges) == 0 || len(list) == 0 {
-		return nil
+// draw adds the pictures and what must be known about them.
+func (p *page) draw(r report.Report) {
+	list, guessed := nodes(r)
+	if len(list) > 0 {
+		p.Pictures = append([]picture{rankMap(list)}, matrices(r, list)...)
 	}
-	nodeOf, providers := map[int]int{}, map[int]string{}
-	nodeNames := make([]string, len(list))
-	var rankNames []string
-	for i, n := range list {
-		nodeNames[i] = n.Name
-		for _, t := range n.Tiles {
-			nodeOf[t.Rank] = i
-		}
+	if guessed {
+		p.Remarks = append(p.Remarks,
+			"Hosts share names, so each node is drawn with an equal share of the ranks, in their order.")
 	}
-	for i := range nodeOf {
-		if i >= len(rankNames) {
-			rankNames = append(rankNames, make([]string, i+1-len(rankNames))...)
-		}
-		rankNames[i] = "rank " + itoa(i)
-	}
-	for _, rk := range r.Ranks {
-		providers[rk.Rank] = rk.Provider
-	}
-	out := []picture{matrix("Nodes: who sends to whom", "node", r.Edges, nodeNames, index(nodeOf), providers)}
-	if len(rankNames) <= rankMatrix {
-		self := func(rank int) int {
-			if rank < 0 || rank >= len(rankNames) {
-				return -1
-			}
-			return rank
-		}
-		out = append(out, matrix("Ranks: who sends to whom", "rank", r.Edges, rankNames, self, providers))
-	}
-	return out
-}
-
-func index(m map[int]int) func(int) int {
-	return func(rank int) int {
-		if i, ok := m[rank]; ok {
-			return i
-		}
-		return -1
+	if len(r.Edges) >= report.MaxEdges {
+		p.Remarks = append(p.Remarks, "There are more connections than are drawn. The verdict is based on all of them.")
 	}
 }
 
-func sentence(v report.Verdict) (mark, text string) {
-	switch v {
-	case report.EFA:
-		return "✓", "Every rank's traffic between nodes is proven to ride EFA."
-	case report.NotEFA:
-		return "✕", "All traffic between nodes that is in evidence rides something else than EFA."
-	case report.Mixed:
-		return "✕", "Part of the traffic between nodes rides EFA, and part does not."
-	default:
-		return "?", "The evidence proves neither that the traffic rode EFA nor that it did not."
-	}
-}
-
-func known(n *int) string {
-	if n == nil {
-		return "unknown"
-	}
-	return itoa(*n)
-}
-
-func severity(f report.Finding) int {
-	switch f.Severity {
-	case report.Error:
-		return 0
-	case report.Warning:
-		return 1
-	default:
-		return 2
-	}
-}
-
-func alarming(c class) int {
-	if c == classOther || c == classUnknown {
-		return 1
-	}
-	return 0
-}
-
+// cut keeps the first entries of a list and adds a remark about the others.
 func cut[T any](p *page, list []T, most int, what string) []T {
 	if len(list) <= most {
 		return list
 	}
-	p.Cut = append(p.Cut, fmt.Sprintf("%d of %d %s are listed; the JSON form has all.", most, len(list), what))
+	p.Cut = append(p.Cut, remark(most, len(list), what))
 	return list[:most]
 }
 
-func trimComma(s string) string {
-	if len(s) > 2 {
-		return s[2:]
-	}
-	return s
+func remark(listed, all int, what string) string {
+	return fmt.Sprintf("%d of %d %s are listed; --format json lists all.", listed, all, what)
 }
+
+func mark(v report.Verdict) string {
+	switch v {
+	case report.EFA:
+		return "✓"
+	case report.Inconclusive:
+		return "?"
+	default:
+		return "✕"
+	}
+}
+
+// maxInputs is the most paths that a report names.
+const maxInputs = 8
+
+// origin says when and from what a report was made, as far as the options say.
+func origin(opts Options) string {
+	var words []string
+	if !opts.Made.IsZero() {
+		words = append(words, "on "+made(opts.Made))
+	}
+	if n := len(opts.Inputs); n > 0 {
+		inputs := make([]string, 0, maxInputs)
+		for _, input := range opts.Inputs[:min(n, maxInputs)] {
+			if input == "-" {
+				input = "standard input"
+			}
+			inputs = append(inputs, printable(input))
+		}
+		text := "from " + strings.Join(inputs, ", ")
+		if n > maxInputs {
+			text += fmt.Sprintf(" and %d more", n-maxInputs)
+		}
+		words = append(words, text)
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "Made by raytrain verdict " + strings.Join(words, " ") + "."
+}
+
+func made(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

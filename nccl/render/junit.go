@@ -36,13 +36,12 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes the report as one JUnit test suite: a case for the verdict, one
-// for each communicator and one for each rank. A case fails when a finding of
-// severity error concerns it, when its traffic is not on EFA, or, for the
-// verdict, when it is not efa.
-func JUnit(w io.Writer, r report.Report) error {
-	r = clean(r)
-	s := junitSuite{Name: "raytrain verdict", Properties: []junitProperty{{"verdict", string(r.Verdict)}}}
+// JUnit writes the report as one JUnit test suite: a case for the verdict, one for each communicator
+// and one for each rank. A case fails when a finding of severity error concerns it, when its traffic
+// is not on EFA, or, for the verdict, when it is not efa.
+func JUnit(w io.Writer, r report.Report, opts Options) error {
+	r = plain(r)
+	s := junitSuite{Name: "raytrain verdict", Properties: properties(r, opts)}
 	s.add("verdict", "verdict", failureOfRun(r))
 	for _, c := range r.Communicators {
 		s.add("communicator", "communicator "+c.ID, failureOfCommunicator(c))
@@ -59,13 +58,9 @@ func JUnit(w io.Writer, r report.Report) error {
 			s.add("rank", "rank "+itoa(t.Rank), failureOfRank(t, byRank[t.Rank]))
 		}
 	}
-	var notes strings.Builder
-	for _, f := range r.Findings {
-		if f.Severity != report.Error {
-			notes.WriteString(findingText(f) + "\n\n")
-		}
-	}
-	s.Output = notes.String()
+	s.Output = paragraphs(r.Findings, func(f report.Finding) bool {
+		return f.Severity != report.Error && (opts.Proof || !f.IsProof())
+	})
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return fmt.Errorf("writing the JUnit header: %w", err)
 	}
@@ -92,34 +87,30 @@ func failureOfRun(r report.Report) *junitFailure {
 	if r.Verdict == report.EFA {
 		return nil
 	}
-	f := &junitFailure{Message: "verdict: " + string(r.Verdict), Type: string(r.Verdict)}
-	var text strings.Builder
-	for _, finding := range r.Findings {
-		if finding.Severity == report.Error {
-			text.WriteString(findingText(finding) + "\n\n")
-		}
+	return &junitFailure{
+		Message: "verdict: " + string(r.Verdict), Type: string(r.Verdict),
+		Text: paragraphs(r.Findings, func(f report.Finding) bool { return f.Severity == report.Error }),
 	}
-	f.Text = text.String()
-	return f
 }
 
 func failureOfCommunicator(c report.Communicator) *junitFailure {
 	if c.Nodes != nil && *c.Nodes < 2 {
 		return nil
 	}
-	worst := classIdle
-	for kind := range c.Channels {
-		worst = heavier(worst, classOf(kind, c.Provider))
+	unproven := func(message string) *junitFailure {
+		return &junitFailure{Message: message, Type: string(report.Inconclusive)}
 	}
-	switch {
-	case worst == classOther:
-		return &junitFailure{Message: "not on EFA: network " + c.Network + ", provider " + c.Provider, Type: "not-efa"}
-	case worst == classUnknown:
-		return &junitFailure{Message: "no line names the provider of " + c.Network, Type: "inconclusive"}
+	switch class := classOfCommunicator(c); {
+	case class == classOther:
+		return &junitFailure{
+			Message: "not on EFA: network " + c.Network + ", provider " + c.Provider, Type: string(report.NotEFA),
+		}
+	case class == classUnknown:
+		return unproven("no line names the provider of " + c.Network)
 	case c.Size != nil && c.RanksSeen < *c.Size:
-		return &junitFailure{Message: fmt.Sprintf("%d of %d ranks in evidence", c.RanksSeen, *c.Size), Type: "inconclusive"}
-	case worst == classEFA && !c.Connected:
-		return &junitFailure{Message: "channels were set up but never connected", Type: "inconclusive"}
+		return unproven(fmt.Sprintf("%d of %d ranks in evidence", c.RanksSeen, *c.Size))
+	case class == classEFA && !c.Connected:
+		return unproven("channels were set up but never connected")
 	default:
 		return nil
 	}
@@ -128,38 +119,46 @@ func failureOfCommunicator(c report.Communicator) *junitFailure {
 func failureOfRank(t tile, errors []report.Finding) *junitFailure {
 	switch {
 	case len(errors) > 0:
-		texts := make([]string, len(errors))
-		for i, f := range errors {
-			texts[i] = findingText(f)
-		}
-		return &junitFailure{Message: errors[0].Code, Type: errors[0].Code, Text: strings.Join(texts, "\n\n")}
+		all := paragraphs(errors, func(report.Finding) bool { return true })
+		return &junitFailure{Message: errors[0].Code, Type: errors[0].Code, Text: all}
 	case t.Class == classOther:
-		return &junitFailure{Message: "inter-node traffic is not on EFA", Type: "not-efa", Text: t.Title}
+		return &junitFailure{
+			Message: "traffic between nodes is not on EFA", Type: string(report.NotEFA), Text: t.Title,
+		}
 	case t.Class == classMissing:
-		return &junitFailure{Message: "no evidence of this rank", Type: "inconclusive", Text: t.Title}
+		return &junitFailure{
+			Message: "no evidence of this rank", Type: string(report.Inconclusive), Text: t.Title,
+		}
 	case t.Class == classUnknown:
-		return &junitFailure{Message: "no line names the provider", Type: "inconclusive", Text: t.Title}
+		return &junitFailure{
+			Message: "no line names the provider", Type: string(report.Inconclusive), Text: t.Title,
+		}
 	default:
 		return nil
 	}
 }
 
-// findingText is a finding as a paragraph.
-func findingText(f report.Finding) string {
+// properties says what the suite was made of and when.
+func properties(r report.Report, opts Options) []junitProperty {
+	list := []junitProperty{{"verdict", string(r.Verdict)}, {"summary", headline(r)}}
+	if r.Rehearsed {
+		list = append(list, junitProperty{"rehearsed", "true"})
+	}
+	for _, input := range opts.Inputs {
+		list = append(list, junitProperty{"input", printable(input)})
+	}
+	if !opts.Made.IsZero() {
+		list = append(list, junitProperty{"made", made(opts.Made)})
+	}
+	return list
+}
+
+// paragraphs writes the findings that are chosen, with an empty line behind each.
+func paragraphs(list []report.Finding, chosen func(report.Finding) bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)", f.Code, f.Severity)
-	if f.Rank != nil {
-		fmt.Fprintf(&b, ", rank %d", *f.Rank)
-	}
-	if f.File != "" {
-		fmt.Fprintf(&b, "\n  %s", f.File)
-		if f.Line > 0 {
-			fmt.Fprintf(&b, ":%d", f.Line)
-		}
-	}
-	for _, part := range []struct{ name, text string }{{"line", f.Text}, {"cause", f.Cause}, {"next", f.Next}} {
-		if part.text != "" {
-			fmt.Fprintf(&b, "\n  %s: %s", part.name, part.text)
+	for _, f := range list {
+		if chosen(f) {
+			b.WriteString(string(f.Severity) + ": " + title(f) + "\n" + strings.Join(details(f), "\n") + "\n\n")
 		}
 	}
 	return b.String()

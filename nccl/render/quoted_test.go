@@ -2,7 +2,6 @@ package render_test
 
 import (
 	"bytes"
-	"io"
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
@@ -13,9 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsAreNoEvidence judges logs beside a report on them and one on a run
-// over sockets, in every form: what a report quotes, out of its order, must
-// neither spoil a proof nor make one.
+// TestReportsAreNoEvidence judges logs beside a report on them and one on a run over sockets, in
+// every format: what a report quotes, out of its order, must neither spoil a proof nor make one.
 func TestReportsAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	judge := func(sources []nccl.Source) report.Report {
@@ -33,14 +31,12 @@ func TestReportsAreNoEvidence(t *testing.T) {
 		}
 		return sources
 	}
-	for name, write := range map[string]func(io.Writer, report.Report) error{
-		"text": render.Text, "json": render.JSON, "html": render.HTML, "junit": render.JUnit,
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, format := range render.Formats() {
+		t.Run(format.Name, func(t *testing.T) {
 			t.Parallel()
 			for _, reported := range []synth.Fabric{synth.OnEFA, synth.SocketOneRankConnected} {
 				var b bytes.Buffer
-				require.NoError(t, write(&b, judge(logs(reported))))
+				require.NoError(t, format.Write(&b, judge(logs(reported)), render.Options{Proof: true}))
 				require.Contains(t, b.String(), "NCCL INFO ")
 				got := judge(append(logs(synth.OnEFA), nccl.BytesSource("verdict", b.Bytes())))
 				assert.Equal(t, report.EFA, got.Verdict, "%+v", got.Findings)

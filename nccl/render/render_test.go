@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
@@ -111,10 +112,17 @@ func hostile() report.Report {
 	return r
 }
 
+// options are those of a report made on a fixed day.
+func options() render.Options {
+	return render.Options{
+		Made: time.Date(2026, 12, 1, 8, 30, 0, 0, time.UTC), Inputs: []string{"logs/", "-"},
+	}
+}
+
 func htmlOf(t *testing.T, name string, r report.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, render.HTML(&b, r))
+	require.NoError(t, render.HTML(&b, r, options()))
 	if *pages != "" {
 		require.NoError(t, os.WriteFile(filepath.Join(*pages, name+".html"), b.Bytes(), 0o600))
 	}
@@ -147,7 +155,7 @@ func TestHTMLIsBoundedAndSelfContained(t *testing.T) {
 			assert.Equal(t, c.pictures, strings.Count(got, "<figure>"))
 			assert.NotContains(t, got, "ZgotmplZ", "the template engine refused a value")
 			assert.NotContains(t, got, "\x1b")
-			assert.Contains(t, got, "<h1>"+string(c.report.Verdict)+"</h1>")
+			assert.Contains(t, got, "verdict: <b class=\"mono\">"+string(c.report.Verdict)+"</b>")
 		})
 	}
 }
@@ -162,14 +170,14 @@ func TestHTMLShowsTheOneBadPairAmong4096Ranks(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(bad, `<rect class="missing"`), "legend and one tile")
 }
 
-func TestHTMLDealsRanksOutWhereHostsShareAName(t *testing.T) {
+func TestHTMLSharesRanksOutWhereHostsShareAName(t *testing.T) {
 	t.Parallel()
 	r := ring(2, 4)
 	for i := range r.Ranks {
 		r.Ranks[i].Host = "vm"
 	}
 	got := htmlOf(t, "same-name", r)
-	assert.Contains(t, got, "Hosts share names")
+	assert.Contains(t, got, "Hosts share names, so each node is drawn with an equal share")
 	assert.Contains(t, got, ">node 1</text>")
 }
 
@@ -212,7 +220,36 @@ func TestHTMLOfJudgedRuns(t *testing.T) {
 	}
 }
 
-func TestJUnitGolden(t *testing.T) {
+// TestGoldens holds every format of a few reports. Read the difference after -update as prose.
+func TestGoldens(t *testing.T) {
+	t.Parallel()
+	rehearsed := ring(2, 2)
+	rehearsed.Rehearsed = true
+	for name, r := range map[string]report.Report{
+		"efa": ring(2, 2), "mixed": broken(2, 4), "hostile": hostile(), "rehearsed": rehearsed,
+		"nothing": {Verdict: report.Inconclusive},
+	} {
+		for _, format := range render.Formats() {
+			t.Run(name+" "+format.Name, func(t *testing.T) {
+				t.Parallel()
+				var b bytes.Buffer
+				require.NoError(t, format.Write(&b, r, options()))
+				path := filepath.Join("testdata", name+"."+format.Name+".golden")
+				if *update {
+					require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
+				}
+				want, err := os.ReadFile(path)
+				require.NoError(t, err, "run: go test ./nccl/render -update")
+				assert.Equal(t, string(want), b.String())
+				if format.Name != "json" { // whose readers decode control characters
+					assert.NotContains(t, b.String(), "\x1b")
+				}
+			})
+		}
+	}
+}
+
+func TestJUnitCountsFailures(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name         string
@@ -229,19 +266,12 @@ func TestJUnitGolden(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			require.NoError(t, render.JUnit(&b, c.report))
+			require.NoError(t, render.JUnit(&b, c.report, options()))
 			assert.Equal(t, c.failures, strings.Count(b.String(), "<failure"))
 			assert.Contains(t, b.String(), fmt.Sprintf("failures=\"%d\"", c.failures))
 			assert.Contains(t, b.String(), c.mustMention)
 			assert.NotContains(t, b.String(), c.neverMention)
 			wellFormed(t, b.Bytes())
-			path := filepath.Join("testdata", c.name+".junit.golden")
-			if *update {
-				require.NoError(t, os.WriteFile(path, b.Bytes(), 0o600))
-			}
-			want, err := os.ReadFile(path)
-			require.NoError(t, err, "run: go test ./nccl/render -update")
-			assert.Equal(t, string(want), b.String())
 		})
 	}
 }

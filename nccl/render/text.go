@@ -1,120 +1,163 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// JSON writes the report in its contractual form, indented, with empty
-// lists as [] and unknown numbers as null.
-func JSON(w io.Writer, r report.Report) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(r)
-}
+// The most rows of the tables in text: a terminal cannot show 4,096 ranks.
+const (
+	textRanks         = 64
+	textCommunicators = 16
+)
 
-// Text writes the report for people: one line of verdict, a table of
-// ranks, then the findings. Names and lines come from logs that anyone may have
-// written, so nothing in them drives the terminal.
-func Text(w io.Writer, r report.Report) error {
-	t := &textWriter{w: w}
-	t.printf("verdict: %s (%s ranks in evidence of %s, %s nodes)\n", r.Verdict,
-		numberOr(r.RanksSeen, "?"), numberOr(r.WorldSize, "?"), numberOr(r.Nodes, "?"))
+// rehearsedNotice is on everything that is made from a rehearsal's logs.
+const rehearsedNotice = "REHEARSED: no AWS, no GPU, no EFA. A stand-in for NCCL wrote these logs."
+
+// Text writes the report for a terminal: the verdict with what it means and what to do, the ranks,
+// then the findings. Names and lines come from logs that anyone may have written, so nothing in
+// them can control the terminal.
+func Text(w io.Writer, r report.Report, opts Options) error {
+	r = plain(r)
+	s := summarize(r)
+	t := &textWriter{color: opts.Color}
+	if r.Rehearsed {
+		t.println(t.paint(bold, rehearsedNotice))
+	}
+	t.printf("verdict: %s (%s ranks in evidence of %s, %s nodes)\n", t.paint(verdictColor(r.Verdict), string(r.Verdict)),
+		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), number(r.Nodes, "?"))
+	t.println(s.Headline)
+	t.printf("next: %s\n", s.Next)
+	t.printf("findings: %s\n", s.Counts)
+	if len(r.Communicators) > 1 {
+		t.table(communicatorTable(r, textCommunicators), "communicators")
+	}
 	if len(r.Ranks) > 0 {
-		t.printf("\n")
-		t.ranks(r.Ranks)
+		t.table(rankTable(r, textRanks), "ranks")
 	}
-	for _, f := range r.Findings {
-		t.finding(f)
+	t.findings(s.Findings)
+	t.findings(s.Notes)
+	if opts.Proof {
+		t.findings(s.Proof)
+	} else if len(s.Proof) > 0 {
+		t.printf("\nproof: %s, listed by --proof\n", plural(len(s.Proof), "line"))
 	}
-	return t.err
+	_, err := io.WriteString(w, t.String())
+	return err
 }
 
-// textWriter keeps the first error of many writes.
+// Terminal colors, as the parameters of ANSI's "select graphic rendition".
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+)
+
 type textWriter struct {
-	w   io.Writer
-	err error
+	strings.Builder
+	color bool
 }
 
-func (t *textWriter) printf(format string, args ...any) {
-	if t.err == nil {
-		_, t.err = fmt.Fprintf(t.w, format, args...)
+func (t *textWriter) printf(format string, args ...any) { fmt.Fprintf(t, format, args...) }
+
+func (t *textWriter) println(line string) { t.WriteString(line + "\n") }
+
+func (t *textWriter) paint(code, text string) string {
+	if !t.color || code == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (t *textWriter) table(list table, what string) {
+	t.println("")
+	for _, line := range list.lines(func(c class, line string) string { return t.paint(classColor(c), line) }) {
+		t.println(line)
+	}
+	if more := list.Total - len(list.Rows); more > 0 {
+		t.printf("... and %d more %s (--format json lists all)\n", more, what)
 	}
 }
 
-// maxTextRows bounds the table of ranks; a terminal is no place for 4,096.
-const maxTextRows = 64
-
-func (t *textWriter) ranks(ranks []report.Rank) {
-	tw := tabwriter.NewWriter(t.w, 0, 0, 2, ' ', 0)
-	row := func(cells ...string) {
-		if t.err == nil {
-			_, t.err = fmt.Fprintln(tw, strings.Join(cells, "\t"))
+func (t *textWriter) findings(list []report.Finding) {
+	for _, f := range list {
+		t.println("")
+		t.printf("%s: %s\n", t.paint(severityColor(f.Severity), string(f.Severity)), title(f))
+		for _, line := range details(f) {
+			t.println(line)
 		}
 	}
-	row("RANK", "HOST", "PID", "NETWORK", "PROVIDER", "CHANNELS", "FILE")
-	for _, r := range ranks[:min(len(ranks), maxTextRows)] {
-		row(strconv.Itoa(r.Rank), screen.Printable(r.Host), strconv.Itoa(r.PID), dash(screen.Printable(r.Network)),
-			dash(screen.Printable(r.Provider)), dash(screen.Printable(channels(r.Channels))), screen.Printable(r.File))
+}
+
+// title names a finding, such as "other-network (rank 3)".
+func title(f report.Finding) string {
+	if f.Rank == nil {
+		return f.Code
 	}
-	if t.err == nil {
-		t.err = tw.Flush()
+	return fmt.Sprintf("%s (rank %d)", f.Code, *f.Rank)
+}
+
+// details are the lines below a finding's title. Package nccl knows the beginning of the quoted
+// line, because a report may be judged with the logs beside it.
+func details(f report.Finding) []string {
+	var lines []string
+	add := func(name, text string) {
+		if text != "" {
+			lines = append(lines, fmt.Sprintf("  %-6s %s", name+":", text))
+		}
 	}
-	if more := len(ranks) - maxTextRows; more > 0 {
-		t.printf("... and %d more ranks (--format json lists all)\n", more)
+	if f.File != "" && f.Line > 0 {
+		add("at", fmt.Sprintf("%s:%d", f.File, f.Line))
+	} else {
+		add("in", f.File)
+	}
+	add("line", f.Text)
+	add("cause", f.Cause)
+	add("next", nextOf(f))
+	return lines
+}
+
+// nextOf is what to do about a finding; "" for nothing.
+func nextOf(f report.Finding) string {
+	if f.Next == "nothing to do" {
+		return ""
+	}
+	return f.Next
+}
+
+func verdictColor(v report.Verdict) string {
+	switch v {
+	case report.EFA:
+		return green
+	case report.Inconclusive:
+		return yellow
+	default:
+		return red
 	}
 }
 
-func (t *textWriter) finding(f report.Finding) {
-	t.printf("\n%s: %s", f.Severity, f.Code)
-	if f.Rank != nil {
-		t.printf(" (rank %d)", *f.Rank)
-	}
-	t.printf("\n")
-	switch {
-	case f.File != "" && f.Line > 0:
-		t.printf("  at:    %s:%d\n", screen.Printable(f.File), f.Line)
-	case f.File != "":
-		t.printf("  in:    %s\n", screen.Printable(f.File))
-	}
-	if f.Text != "" {
-		t.printf("  line:  %s\n", screen.Printable(f.Text))
-	}
-	t.printf("  cause: %s\n", screen.Printable(f.Cause))
-	if f.Next != "nothing to do" {
-		t.printf("  next:  %s\n", screen.Printable(f.Next))
+func severityColor(s report.Severity) string {
+	switch s {
+	case report.Error:
+		return red
+	case report.Warning:
+		return yellow
+	default:
+		return ""
 	}
 }
 
-// channels renders {"NET/Libfabric": 4, "P2P": 2} as "NET/Libfabric 4, P2P 2".
-func channels(counts map[string]int) string {
-	words := make([]string, 0, len(counts))
-	for _, k := range slices.Sorted(maps.Keys(counts)) {
-		words = append(words, fmt.Sprintf("%s %d", k, counts[k]))
+func classColor(c class) string {
+	switch c {
+	case classOther:
+		return red
+	case classUnknown, classMissing:
+		return yellow
+	default:
+		return ""
 	}
-	return strings.Join(words, ", ")
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
-func numberOr(n *int, unknown string) string {
-	if n == nil {
-		return unknown
-	}
-	return strconv.Itoa(*n)
 }

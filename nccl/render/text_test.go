@@ -25,7 +25,7 @@ func TestTextDrivesNoTerminal(t *testing.T) {
 			{File: bad, Line: 1, Text: bad, Cause: bad, Next: bad},
 			{File: bad, Cause: "c", Next: "n"},
 		},
-	}))
+	}, render.Options{}))
 	assert.NotContains(t, out.String(), "\x1b")
 	assert.NotContains(t, out.String(), "\x07")
 	assert.NotContains(t, out.String(), "\r")

@@ -1,8 +1,10 @@
-// Package report holds the outcome of judging a run: the verdict, the findings that explain it and the table of ranks.
+// Package report has the types of a judged run: the verdict, the findings that explain it and the
+// table of ranks. Package nccl makes reports, and nccl/render writes them.
 package report
 
-// Verdict is the judge's answer to one question: did the inter-node traffic
-// of every rank ride EFA?
+import "strings"
+
+// Verdict answers whether the traffic of every rank between nodes used EFA.
 type Verdict string
 
 // The four verdicts. Only EFA passes a gate; absence of evidence is
@@ -10,16 +12,16 @@ type Verdict string
 const (
 	// EFA: every communicator that spans nodes is proven, rank by rank.
 	EFA Verdict = "efa"
-	// NotEFA: all inter-node traffic in evidence is on something else.
+	// NotEFA: all traffic between nodes in evidence is on something else.
 	NotEFA Verdict = "not-efa"
-	// Mixed: part of the inter-node traffic is on EFA, part is not.
+	// Mixed: part of the traffic between nodes is on EFA, part is not.
 	Mixed Verdict = "mixed"
-	// Inconclusive: the evidence proves neither; findings say what is missing.
+	// Inconclusive: the evidence proves neither; findings name what is missing.
 	Inconclusive Verdict = "inconclusive"
 )
 
-// ExitCode is the exit status that `raytrain verdict` ends with: 0 efa,
-// 2 not-efa, 3 mixed, 4 inconclusive. 1 is kept for usage and I/O errors.
+// ExitCode returns the exit status of `raytrain verdict`: 0 efa, 2 not-efa, 3 mixed,
+// 4 inconclusive. Status 1 is for usage and I/O errors.
 func (v Verdict) ExitCode() int {
 	switch v {
 	case EFA:
@@ -36,16 +38,16 @@ func (v Verdict) ExitCode() int {
 // Severity ranks a finding.
 type Severity string
 
-// A finding of severity Error decided or blocked the verdict, Warning needs a
-// look, and Note is context.
+// A finding of severity Error decided or blocked the verdict, Warning needs a look, and Note is
+// context.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Note    Severity = "note"
 )
 
-// Report is the outcome of one judgement. Its JSON form is a contract: other
-// tools read it. Numbers that the evidence does not tell are null, never 0.
+// Report is the outcome of one judgement. Its JSON form is a contract with other tools. A number
+// that the evidence does not show is null, never 0.
 type Report struct {
 	Verdict       Verdict        `json:"verdict"`
 	WorldSize     *int           `json:"worldSize"`
@@ -54,17 +56,18 @@ type Report struct {
 	Communicators []Communicator `json:"communicators"`
 	Ranks         []Rank         `json:"ranks"`
 	Findings      []Finding      `json:"findings"`
-	// Edges are for pictures only and no part of the JSON contract. A judge may
-	// leave pairs out beyond MaxEdges.
+	// Rehearsed reports that a rehearsal's stand-in for NCCL wrote the logs.
+	Rehearsed bool `json:"rehearsed,omitempty"`
+	// Edges are for pictures only and not part of the JSON contract. Pairs beyond MaxEdges may be
+	// missing.
 	Edges []Edge `json:"-"`
 }
 
-// MaxEdges bounds Report.Edges, so that an all-to-all of thousands of ranks
-// does not cost memory that grows with their square.
+// MaxEdges bounds Report.Edges: an all-to-all of thousands of ranks must not take memory that grows
+// with their square.
 const MaxEdges = 1 << 16
 
-// Edge is what channel lines say about one direction between two ranks of the
-// widest communicator.
+// Edge is what channel lines show about one direction between two ranks of the widest communicator.
 type Edge struct {
 	From, To int
 	// Transport is a key as in Rank.Channels, such as "NET/Libfabric" or "P2P".
@@ -75,11 +78,11 @@ type Edge struct {
 
 // Communicator is one NCCL communicator as the logs show it.
 type Communicator struct {
-	// ID is the commId, or parent/splitCount/colour for a split one.
+	// ID is the commId, or parent/splitCount/color for a split one.
 	ID string `json:"id"`
-	// Size is its number of ranks (nRanks); null when no line tells.
+	// Size is its number of ranks (nRanks); null when no line shows it.
 	Size *int `json:"size"`
-	// Nodes is NCCL's own count of hosts (nNodes); null when no line tells.
+	// Nodes is NCCL's own count of hosts (nNodes); null when no line shows it.
 	Nodes     *int `json:"nodes"`
 	RanksSeen int  `json:"ranksSeen"`
 	// Network is the plugin's name from `Using network`; several are joined by ", ".
@@ -104,7 +107,7 @@ type Rank struct {
 	Channels map[string]int `json:"channels" pulumi:"channels"`
 }
 
-// Finding is one thing that the evidence shows, with the line it rests on.
+// Finding is one thing that the evidence shows, with the line that it is based on.
 type Finding struct {
 	// Code is stable and kebab-case, such as "plugin-not-found".
 	Code     string   `json:"code" pulumi:"code"`
@@ -112,10 +115,14 @@ type Finding struct {
 	// Rank is the rank concerned; null when it concerns the run.
 	Rank *int   `json:"rank" pulumi:"rank,optional"`
 	File string `json:"file" pulumi:"file"`
-	// Line is 1-based; 0 when the finding rests on something absent.
+	// Line is 1-based; 0 when the finding is based on something absent.
 	Line int    `json:"line" pulumi:"line"`
 	Text string `json:"text" pulumi:"text"`
-	// Cause says why, Next what to do or run about it.
+	// Cause is why it happened, Next what to do or run about it.
 	Cause string `json:"cause" pulumi:"cause"`
 	Next  string `json:"next" pulumi:"next"`
 }
+
+// IsProof reports whether the finding is a line that the verdict is based on, rather than something
+// to explain or fix.
+func (f Finding) IsProof() bool { return strings.HasPrefix(f.Code, "proof-") }

@@ -46,7 +46,7 @@ const (
 func Archive(dir string, bundle Bundle, result report.Report, files []File, driverLog []byte) (string, error) {
 	folder := filepath.Join(dir, bundle.SubmissionID)
 	encoded := &bytes.Buffer{}
-	if err := render.JSON(encoded, result); err != nil {
+	if err := render.JSON(encoded, result, render.Options{}); err != nil {
 		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
 	}
 	bundle.Report = encoded.Bytes()
@@ -123,7 +123,7 @@ func text(bundle Bundle, result report.Report) ([]byte, error) {
 		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal)
 	}
 	fmt.Fprintln(&out)
-	if err := render.Text(&out, result); err != nil {
+	if err := render.Text(&out, result, render.Options{}); err != nil {
 		return nil, fmt.Errorf("writing the report of %q: %w", bundle.SubmissionID, err)
 	}
 	return out.Bytes(), nil

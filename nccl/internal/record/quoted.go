@@ -8,7 +8,7 @@ const (
 	textQuote  = "  line:  "
 	jsonQuote  = `"text": "`
 	htmlQuote  = `<pre class="mono">`
-	junitQuote = "&#xA;  line: "
+	junitQuote = "&#xA;" + textQuote
 )
 
 // ownReport reports whether the record that starts at start is quoted by an
