@@ -1,4 +1,4 @@
-package nccl_test
+package verdict_test
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package nccl_test
+package verdict_test
 
 import (
 	"path/filepath"
@@ -39,11 +39,11 @@ func TestRecordedLogs(t *testing.T) {
 		{"plugin-against-socket", nil, report.NotEFA, []finding.Code{finding.TwoNetworks, finding.MagicFlood, finding.NeverConnected, finding.ProviderNotEFA, finding.OtherNetwork}, nil},
 	}
 	for _, tt := range tests {
-		paths := []string{filepath.Join("testdata/nccl-logs", tt.name)}
+		paths := []string{filepath.Join("../../testdata/nccl-logs", tt.name)}
 		if tt.paths != nil {
 			paths = nil
 			for _, p := range tt.paths {
-				paths = append(paths, filepath.Join("testdata/nccl-logs", tt.name, p))
+				paths = append(paths, filepath.Join("../../testdata/nccl-logs", tt.name, p))
 			}
 		}
 		t.Run(tt.name, func(t *testing.T) {

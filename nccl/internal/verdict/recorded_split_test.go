@@ -1,4 +1,4 @@
-package nccl_test
+package verdict_test
 
 import (
 	"path/filepath"
@@ -51,7 +51,7 @@ func TestRecordedSplitAndPointToPoint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			sources, err := nccl.Collect([]string{filepath.Join("testdata/nccl-logs-split-and-p2p", tt.name)}, nil)
+			sources, err := nccl.Collect([]string{filepath.Join("../../testdata/nccl-logs-split-and-p2p", tt.name)}, nil)
 			require.NoError(t, err)
 			result, err := nccl.Judge(t.Context(), sources, nccl.Options{})
 			require.NoError(t, err)

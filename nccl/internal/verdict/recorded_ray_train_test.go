@@ -1,4 +1,4 @@
-package nccl_test
+package verdict_test
 
 import (
 	"path/filepath"
@@ -29,7 +29,7 @@ func TestRecordedRayTrain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			sources, err := nccl.Collect([]string{filepath.Join("testdata/nccl-logs-ray-train", tt.name)}, nil)
+			sources, err := nccl.Collect([]string{filepath.Join("../../testdata/nccl-logs-ray-train", tt.name)}, nil)
 			require.NoError(t, err)
 			result, err := nccl.Judge(t.Context(), sources, nccl.Options{WorldSize: 2, Nodes: 2})
 			require.NoError(t, err)

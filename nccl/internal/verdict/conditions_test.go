@@ -1,4 +1,4 @@
-package nccl_test
+package verdict_test
 
 import (
 	"fmt"
@@ -240,4 +240,13 @@ func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 			assert.Equal(t, c.want, result.Verdict, "findings: %q", codesOf(result))
 		})
 	}
+}
+
+// codesOf lists the codes of the findings.
+func codesOf(r report.Report) []string {
+	codes := make([]string, len(r.Findings))
+	for i, f := range r.Findings {
+		codes[i] = f.Code
+	}
+	return codes
 }
