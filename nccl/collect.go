@@ -168,7 +168,7 @@ func once(r io.ReadCloser) func() (io.ReadCloser, error) {
 	}
 }
 
-// headLen is how many bytes tell a format: tar's magic stands at 257.
+// headLen is how many bytes tell a format: tar's magic is at 257.
 const headLen = 512
 
 // peekFile returns a file's first bytes and its size.

@@ -1,7 +1,7 @@
 package nccl
 
 // Options is what is known about a run beside its logs. The zero value asks
-// for nothing beyond what the logs tell.
+// for nothing beyond what the logs show.
 type Options struct {
 	// WorldSize is the number of ranks that the run must have; 0 asks for none.
 	WorldSize int

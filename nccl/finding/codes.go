@@ -1,3 +1,4 @@
+// Package finding names what the evidence can show: the codes of findings, their causes and next steps.
 package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -10,7 +11,7 @@ type Code uint8
 const (
 	None Code = iota // no finding
 
-	// What the traffic rode.
+	// What the traffic used.
 	OtherNetwork
 	ProviderNotEFA
 	MixedTransports
@@ -106,8 +107,8 @@ func (c Code) Describe() (severity report.Severity, cause, next string) {
 	return row.severity, row.cause, row.next
 }
 
-// codeTable is the one place where a finding's words stand. A cause says why
-// the line was printed; next is something to run or set.
+// codeTable holds the words of each finding. The cause says why the line was
+// printed; next is what to run or set.
 var codeTable = [codeCount]struct {
 	name     string
 	severity report.Severity
@@ -121,7 +122,7 @@ var codeTable = [codeCount]struct {
 		"the plugin is in use, but over a libfabric provider other than efa: same NCCL lines, kernel TCP or another fabric below",
 		"set FI_PROVIDER=efa, and run `fi_info -p efa` in the pod: it must list a device"},
 	MixedTransports: {"mixed-transports", report.Error,
-		"part of the inter-node traffic rode EFA and part did not",
+		"part of the inter-node traffic used EFA and part did not",
 		"compare the ranks listed on each transport: one image, one environment and one EFA device request must hold for every node"},
 	TwoNetworks: {"two-networks-in-communicator", report.Error,
 		"ranks of one communicator chose different networks; they cannot talk, so the job hangs or aborts",
@@ -134,7 +135,7 @@ var codeTable = [codeCount]struct {
 		"set NCCL_MNNVL_ENABLE=0 to prove EFA, or accept NVLink and do not gate this job on EFA"},
 	UnknownTransport: {"unknown-transport", report.Error,
 		"a channel uses a transport that this version does not know, so it cannot say whether it crosses nodes",
-		"add the form in nccl/forms.go, or update raytrain"},
+		"update raytrain; a new form is one entry in nccl/internal/record/forms.go"},
 
 	PluginNotFound: {"plugin-not-found", report.Warning,
 		"NCCL could not find the network plugin's library (aws-ofi-nccl)",
@@ -251,7 +252,7 @@ var codeTable = [codeCount]struct {
 		"the run spans another number of nodes than was asked for",
 		"check the number of nodes and pods, and that these are this run's logs"},
 	ProviderUnexpected: {"provider-unexpected", report.Error,
-		"the run rode efa although another provider was asked for",
+		"the run used efa although another provider was expected",
 		"drop --provider, or fix FI_PROVIDER"},
 	SizeConflict: {"size-conflict", report.Error,
 		"ranks disagree about the size of one communicator, or a rank is outside it",

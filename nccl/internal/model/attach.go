@@ -31,7 +31,7 @@ func (ev *Evidence) attach() {
 			if q == nil {
 				q = onlyOne(whole[view{p.Host, p.PID}], p)
 			}
-			// Two that booted are two processes, which lend each other nothing.
+			// Two that booted are two processes, which prove nothing for each other.
 			if q != nil && (!p.booted || !q.booted) {
 				ev.Parts[q] = append(ev.Parts[q], p)
 			}
@@ -81,7 +81,7 @@ func sameView(p, q *Process) bool {
 	return false
 }
 
-// settle gives loose channels to the claim whose process and rank they have,
+// settle assigns channels without a communicator to the rank whose process and number they have,
 // and keeps the others as orphans.
 func (ev *Evidence) settle(claimOf map[*View]*Rank) {
 	owner := map[*Process]*Process{}
@@ -98,7 +98,7 @@ func (ev *Evidence) settle(claimOf map[*View]*Rank) {
 			}
 			for _, l := range p.Unassigned {
 				if f.Repeats > 0 {
-					ev.Orphans = append(ev.Orphans, l) // their order tells nothing
+					ev.Orphans = append(ev.Orphans, l) // their order proves nothing
 				} else if m := home.lastWithRank(l.Rank); m != nil && m.Proc == p {
 					m.take(l)
 				} else if m != nil {

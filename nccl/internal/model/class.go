@@ -15,8 +15,8 @@ const (
 // Mnnvl says what NVLink channels of a rank mean. NCCL prints P2P/MNNVL for
 // every pair once multi-node NVLink is on, inside a host too. Between hosts it
 // is an inter-node transport that is not EFA: such a run has not proven EFA,
-// however fast it is. Where hosts may share a name, nobody can tell.
-func (c *Communicator) Mnnvl(cl *Rank, t *Tally) Class {
+// however fast it is. Where hosts may share a name, it is unknown.
+func (c *Communicator) Mnnvl(rk *Rank, t *Tally) Class {
 	if len(t.peers) > maxPeers {
 		return ClassUnknown
 	}
@@ -26,7 +26,7 @@ func (c *Communicator) Mnnvl(cl *Rank, t *Tally) Class {
 		switch {
 		case !ok:
 			return ClassUnknown
-		case c.Ranks[i].Host != cl.Host:
+		case c.Ranks[i].Host != rk.Host:
 			return ClassOther
 		case shared:
 			return ClassUnknown

@@ -9,7 +9,7 @@ import (
 // silentBefore is the NCCL release that prints `Connected all rings` first
 // (2.8.3: initTransportsRank in src/init.cc of NCCL's history). Releases before
 // it connect inside the initialisation and then print `Init COMPLETE`, which
-// stands for the same.
+// means the same.
 const silentBefore = 2<<16 | 8<<8 | 3
 
 // SilentInUse reports whether the rank prints nothing of a communicator whose other
@@ -39,12 +39,12 @@ func (c *Rank) SilentInUse(silent bool) bool {
 // process holds, which may be several processes that look alike.
 func (c *Communicator) JoinedIn(p *Process) int {
 	n := 0
-	for _, cl := range c.Ranks {
-		if cl.Views[0].Proc != p {
+	for _, rk := range c.Ranks {
+		if rk.Views[0].Proc != p {
 			continue
 		}
 		most := 0
-		for _, m := range cl.Views { // views of the same lines
+		for _, m := range rk.Views { // views of the same lines
 			most = max(most, m.connections(c.NoConnectedLines))
 		}
 		n += most
@@ -52,7 +52,7 @@ func (c *Communicator) JoinedIn(p *Process) int {
 	return n
 }
 
-// connections counts what tells that the member is connected.
+// connections counts the lines which show that the view is connected.
 func (m *View) connections(silent bool) int {
 	if silent && m.Complete > 0 {
 		return m.joined + 1
@@ -64,8 +64,8 @@ func (m *View) connections(silent bool) int {
 // rank prints its own Connected line.
 func (c *Communicator) Held() map[*Process]int {
 	n := make(map[*Process]int, len(c.Ranks))
-	for _, cl := range c.Ranks {
-		n[cl.Views[0].Proc]++
+	for _, rk := range c.Ranks {
+		n[rk.Views[0].Proc]++
 	}
 	return n
 }
@@ -74,20 +74,20 @@ func (c *Communicator) Held() map[*Process]int {
 func (r *Run) silent() bool { return r.before(silentBefore) }
 
 // before reports whether the run's NCCL is older than a release: some process
-// tells the version, and none tells another kind.
+// prints the version, and none prints a newer one.
 func (r *Run) before(release int) bool {
-	told := false
+	known := false
 	seen := func(version string) (fits bool) {
 		n, ok := record.VersionNumber(version)
 		if !ok {
 			return true
 		}
-		told = true
+		known = true
 		return n < release
 	}
 	for _, c := range r.Comms {
-		for _, cl := range c.Ranks {
-			for _, m := range cl.Views {
+		for _, rk := range c.Ranks {
+			for _, m := range rk.Views {
 				p := m.Proc
 				if !seen(p.Version) || !seen(record.UnprefixedVersion(p.File.Version.Text)) {
 					return false
@@ -95,14 +95,14 @@ func (r *Run) before(release int) bool {
 			}
 		}
 	}
-	return told
+	return known
 }
 
 // connectedKinds is the number of kinds of Connected lines, and one more for the
-// Init COMPLETE that stands for them in silent releases.
+// Init COMPLETE that means the same in releases without them.
 const connectedKinds = 5
 
-// Connections counts what tells that communicators are connected, by kind.
+// Connections counts the lines which show that communicators are connected, by kind.
 type Connections [connectedKinds]int
 
 func (n *Connections) Add(p *Process, silent bool) {
@@ -124,7 +124,7 @@ func (n *Connections) Most() int { return slices.Max(n[:]) }
 
 // Unconnected finds a thread whose last collective network channel no Connected
 // line follows. NCCL prints channels and Connected from one thread, so another's
-// Connected stands for nothing: a split communicator that shares its parent's
+// Connected proves nothing: a split communicator that shares its parent's
 // connections prints one without any channel, even while the parent hangs.
 func (p *Process) Unconnected(silent bool) (where Ref, open bool) {
 	for i := range p.threads {

@@ -33,7 +33,7 @@ func (m *View) key() string {
 type draft struct {
 	key    string
 	byRank map[int32][]*Rank
-	pseudo bool // several communicators may bear the key
+	pseudo bool // several communicators may have the key
 }
 
 func (d *draft) add(m *View) {
@@ -51,19 +51,19 @@ func (d *draft) add(m *View) {
 
 // bySize makes communicators of the claims. NCCL 2.18 to 2.22 derives the id of
 // a split communicator from its parent and color alone, so that later splits of
-// another size have the same. They are told apart where each size has all its
+// another size have the same. They are distinguished where each size has all its
 // ranks; else the sizes contradict each other.
 func (d *draft) bySize() []*Communicator {
 	parts := map[int32]*draft{}
 	for r, claims := range d.byRank {
-		for _, cl := range claims {
-			size := cl.Views[0].size
+		for _, rk := range claims {
+			size := rk.Views[0].size
 			p := parts[size]
 			if p == nil {
 				p = &draft{key: fmt.Sprintf("%s of size %d", d.key, size), byRank: map[int32][]*Rank{}, pseudo: d.pseudo}
 				parts[size] = p
 			}
-			p.byRank[r] = append(p.byRank[r], cl)
+			p.byRank[r] = append(p.byRank[r], rk)
 		}
 	}
 	if len(parts) == 1 {
@@ -80,7 +80,7 @@ func (d *draft) bySize() []*Communicator {
 }
 
 // instances makes communicators of claims of one size. A rank that is claimed
-// several times stands for as many communicators, of which each needs all its
+// several times means as many communicators, of which each needs all its
 // ranks: two runs may share an id, splits of one color do in NCCL 2.18 to 2.22,
 // and 2.23 and releases before 2.16 print none.
 func (d *draft) instances() []*Communicator {
@@ -89,8 +89,8 @@ func (d *draft) instances() []*Communicator {
 	for r, claims := range d.byRank {
 		ranks = append(ranks, r)
 		n = max(n, len(claims))
-		for _, cl := range claims[1:] {
-			stale = stale || cl.Views[0].Proc != claims[0].Views[0].Proc
+		for _, rk := range claims[1:] {
+			stale = stale || rk.Views[0].Proc != claims[0].Views[0].Proc
 		}
 	}
 	slices.Sort(ranks)

@@ -9,7 +9,7 @@ type Run struct {
 
 // groupRuns splits the communicators into runs, in order of appearance: a
 // communicator belongs to the first one before it with which it shares a
-// process, be it through others.
+// process, also through others.
 func groupRuns(comms []*Communicator) []*Run {
 	parent := make([]int, len(comms))
 	find := func(i int) int {
@@ -22,8 +22,8 @@ func groupRuns(comms []*Communicator) []*Run {
 	first := map[*Process]int{} // a communicator of the process
 	for i, c := range comms {
 		parent[i] = i
-		for _, cl := range c.Ranks {
-			for _, m := range cl.Views {
+		for _, rk := range c.Ranks {
+			for _, m := range rk.Views {
 				other, known := first[m.Proc]
 				if !known {
 					first[m.Proc] = i

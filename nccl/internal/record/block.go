@@ -15,7 +15,7 @@ type Block struct {
 	Lines   int // newlines in data
 	Infos   int
 	Warns   int
-	Repeats int // records that Ray marked as standing for others
+	Repeats int // records that Ray marked as printed in place of others
 	buf     []byte
 }
 

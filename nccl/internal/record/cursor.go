@@ -1,7 +1,7 @@
 package record
 
 // cursor walks one message without allocating. Its methods report whether what
-// they look for stood at the cursor, and only then move it.
+// they look for is at the cursor, and only then move it.
 type cursor struct {
 	b []byte
 	i int
@@ -10,7 +10,7 @@ type cursor struct {
 // done reports whether nothing is left.
 func (c *cursor) done() bool { return c.i >= len(c.b) }
 
-// rest is what stands from the cursor on.
+// rest is what follows from the cursor on.
 func (c *cursor) rest() []byte { return c.b[c.i:] }
 
 // peek is the byte at the cursor, 0 at the end.

@@ -14,7 +14,7 @@ const (
 	KindNetwork        // `Using network X`: name
 	KindInit           // any line that joins a rank to a communicator: init
 	KindChannel        // one connection and its transport: ch
-	KindConnected      // `Connected all rings` and its kin
+	KindConnected      // `Connected all rings` and similar lines
 	KindProvider       // the plugin selected a libfabric provider: name, count = NICs
 	KindVersion        // NCCL's version: name
 	KindBoot           // the first lines of a process: a new incarnation
@@ -52,7 +52,7 @@ const (
 )
 
 // InitLine holds the fields of a communicator line; what the line does not
-// tell is -1 (numbers) or absent from has.
+// have is -1 (numbers) or absent from has.
 type InitLine struct {
 	Phase  Phase
 	HasID  bool
@@ -115,7 +115,7 @@ func (c *ChannelLine) Peer() int32 {
 	return c.to
 }
 
-// MessageOf returns what stands behind the level of a record.
+// MessageOf returns what follows the level of a record.
 func MessageOf(text []byte) []byte {
 	if i := bytes.Index(text, []byte(token)); i >= 0 && i+levelLen <= len(text) {
 		return text[i+levelLen:]

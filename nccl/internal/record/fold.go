@@ -8,7 +8,7 @@ import "bytes"
 //
 // A fold must not change what the model sees, so it ends when the same process
 // prints anything else that means something: owner, provider and connection
-// depend on the order of a process's records. Processes are told apart by pid
+// depend on the order of a process's records. Processes are distinguished by pid
 // alone, which can only end a fold too early.
 type folds struct {
 	last []foldWays // by origin
@@ -80,7 +80,7 @@ func (s *Scanner) remember(from int32, msg, end int) {
 }
 
 // channelTail returns the offset behind `Channel 00`, if two or three digits
-// stand there.
+// are there.
 func channelTail(d []byte, msg int) (int, bool) {
 	const lead = "Channel "
 	at := msg + len(lead)

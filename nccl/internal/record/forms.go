@@ -15,11 +15,11 @@ type form struct {
 	// "NCCL WARN " (NCCL turns some warnings into infos, so both count).
 	lead string
 	// parse fills the event and reports whether the message is of this form.
-	// nil stands for: an evNote with the code below.
+	// nil means a KindNote event with the code below.
 	parse func(msg []byte, e *Event) bool
 	// code is the finding that the line gives rise to, if any.
 	code finding.Code
-	// has must stand somewhere in the message, when set.
+	// has must be somewhere in the message, when set.
 	has string
 	// fails says that the plugin's initialisation failed at this line, which
 	// undoes a provider selected before it.
@@ -136,7 +136,7 @@ func parseProvider(msg []byte, e *Event) bool {
 
 // parseConnected reads what ends a set-up of network channels. `Connected to
 // proxy` comes before it, and `Connected collnet + chain` and `Connected Collnet
-// Chains` stand for a network of their own: none of them proves EFA.
+// Chains` mean a network of their own: none of them proves EFA.
 func parseConnected(msg []byte, e *Event) bool {
 	for kind, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree"} {
 		if hasPrefix(msg[len("Connected "):], s) {

@@ -2,7 +2,7 @@ package record
 
 import "bytes"
 
-// Grammar indexes the forms by the byte that tells them apart, so that the
+// Grammar indexes the forms by the byte in which they differ, so that the
 // lines that mean nothing (most of them) cost one table look-up.
 type Grammar struct {
 	first [256][]form // by the message's first byte
@@ -34,7 +34,7 @@ func (g *Grammar) candidates(b []byte) []form {
 	return g.first[b[0]]
 }
 
-// led returns those of the forms whose lead and sign the message bears; ends
+// led returns those of the forms whose lead the message has; ends
 // of messages are not known yet, so only the lead is compared.
 func led(forms []form, b []byte) bool {
 	for i := range forms {

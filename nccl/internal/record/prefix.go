@@ -18,7 +18,7 @@ const maxPrefix = 512
 
 // parsePrefix reads the NCCL prefix that ends before b[tok:], which starts with
 // "NCCL INFO " or "NCCL WARN ". It returns where the host begins. Any text may
-// stand before the host (launchers, timestamps, even without a blank), so the
+// precede the host (launchers, timestamps, even without a blank), so the
 // search goes backwards and is never anchored at the line's start.
 func parsePrefix(b []byte, tok int) (o Origin, start int, ok bool) {
 	if o, start, ok = prefixEndingAt(b, tok); ok {
@@ -63,7 +63,7 @@ func prefixEndingAt(b []byte, end int) (o Origin, start int, ok bool) {
 	return Origin{Key: b[start:pidEnd], Host: b[start:at], PID: pid, Tid: tid}, start, true
 }
 
-// deviceBefore finds where the blank before `[dev] ` stands, which ends at end.
+// deviceBefore finds the blank before `[dev] `, which ends at end.
 func deviceBefore(b []byte, end int) (at int, ok bool) {
 	i := end - 1
 	if i < 1 || b[i] != ' ' || b[i-1] != ']' {
@@ -156,7 +156,7 @@ func skipFraction(b []byte, i, end int) int {
 	return i
 }
 
-// hostByte reports whether c can stand in a host name as NCCL prints it.
+// hostByte reports whether c can be in a host name as NCCL prints it.
 func hostByte(c byte) bool {
 	switch c {
 	case ' ', '\t', '\r', '\n', ':', '[', ']', '(', ')', '<', '>', '|', '"', '\'', '`', '=', '/', 0x1b, 0:

@@ -5,7 +5,7 @@ import "bytes"
 // prefixes recognizes the prefixes of one block: a log has a few per rank, and
 // each is printed before thousands of records.
 type prefixes struct {
-	// known holds what stands before a token, from the line's start.
+	// known holds the text before a token, from the line's start.
 	known map[string]knownPrefix
 	// hosts holds the hosts seen with each pid: where a newline is lost, the
 	// end of the record before is glued to the host, and only this shows it.

@@ -2,7 +2,7 @@ package record
 
 import "bytes"
 
-// What stands before a log line that a report quotes: as text, as JSON, and as
+// What precedes a log line that a report quotes: as text, as JSON, and as
 // the package render writes it for browsers and for CI.
 const (
 	textQuote  = "  line:  "

@@ -2,7 +2,7 @@ package record
 
 import "bytes"
 
-// token is what every record holds; its prefix stands before it, its level and
+// token is what every record holds; its prefix precedes it, its level and
 // message behind.
 const token = "NCCL "
 
@@ -20,12 +20,12 @@ type Scanner struct {
 
 	prefixes prefixes
 	folds    folds
-	// spent holds where text stands that already completed a torn record.
-	spent map[int]bool
+	// used holds the offsets of text that already completed a torn record.
+	used map[int]bool
 }
 
 func NewScanner(g *Grammar) *Scanner {
-	return &Scanner{g: g, prefixes: newPrefixes(), spent: map[int]bool{}}
+	return &Scanner{g: g, prefixes: newPrefixes(), used: map[int]bool{}}
 }
 
 // Scan finds every record in the block and keeps those that mean something.
@@ -33,7 +33,7 @@ func (s *Scanner) Scan(b *Block) {
 	s.b, s.d = b, b.data
 	s.prefixes.reset()
 	s.folds.reset()
-	clear(s.spent)
+	clear(s.used)
 	s.hits, b.Lines = appendTokens(s.hits[:0], s.d)
 	next := 0
 	for s.at = 0; s.at < len(s.hits); s.at++ {
@@ -122,7 +122,7 @@ func (s *Scanner) record(tok, msg int, forms []form) int {
 	}
 	switch e.Kind {
 	case KindTorn:
-		s.mend(e, body, end)
+		s.complete(e, body, end)
 	case KindChannel:
 		if !repeated {
 			s.remember(from, msg, end)

@@ -2,14 +2,14 @@ package record
 
 import "bytes"
 
-// hit is a place in a block where "NCCL " stands. Blocks are far smaller than
+// hit is a place of "NCCL " in a block. Blocks are far smaller than
 // 4 GiB, so 32 bits hold both.
 type hit struct {
 	pos  uint32 // offset of the N
 	line uint32 // newlines before it
 }
 
-// appendTokens appends where "NCCL " stands in b, and returns b's newlines.
+// appendTokens appends the places of "NCCL " in b, and returns b's newlines.
 func appendTokens(hits []hit, b []byte) ([]hit, int) {
 	lines := 0
 	for at := 0; ; {

@@ -17,7 +17,7 @@ func tornLead(b []byte) bool {
 
 // headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
 // A channel over a network in it may be another transport, so it counts as
-// torn. A token without even that stands in quoted or help text, which is no
+// torn. A token without even that is in quoted or help text, which is no
 // evidence, but one of a channel off EFA is not left to chance.
 func (s *Scanner) headless(e *Event, forms []form, tok int, body []byte) {
 	torn := tornPrefix(s.d[max(0, tok-tornWindow):tok])
@@ -35,7 +35,7 @@ const tornWindow = 48
 
 // tornPrefix reports whether b ends in the rest of an NCCL prefix: digits and
 // colons, then a device in brackets, or any rest of that at the line's start,
-// be it nothing.
+// which may be empty.
 func tornPrefix(b []byte) bool {
 	at := bytes.LastIndexByte(b, '\n') + 1
 	if (at > 0 || len(b) < tornWindow) && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
@@ -56,9 +56,9 @@ func tornPrefix(b []byte) bool {
 	return i < 0 || b[i] == '\n'
 }
 
-// behindTorn reports whether the record whose prefix begins at start stands right
+// behindTorn reports whether the record whose prefix begins at start is right
 // behind another that was cut inside its prefix, `NCCL INFO ` or `Channel `: the
-// rest of that one then begins a line further on, where no token tells it.
+// rest of that one then is on a later line, without a token.
 func (s *Scanner) behindTorn(start int) bool {
 	d := s.d[:start]
 	if start > 0 && hostByte(d[start-1]) {
@@ -111,10 +111,10 @@ func (s *Scanner) stray(msg int) {
 	}
 }
 
-// mend tries to complete a torn channel line with the first following piece of
+// complete tries to complete a torn channel line with the first following piece of
 // text that is no record of its own: where two processes share a pipe, the rest
-// of the line comes after the other's. What cannot be mended stays torn.
-func (s *Scanner) mend(e *Event, body []byte, end int) {
+// of the line comes after the other's. What cannot be completed stays torn.
+func (s *Scanner) complete(e *Event, body []byte, end int) {
 	const reach, maxLines = 4096, 8
 	// The next block may take what follows this one for the rest of another record.
 	head, after, _ := bytes.Cut(s.d[end:min(len(s.d), end+reach)], []byte{'\n'})
@@ -124,18 +124,18 @@ func (s *Scanner) mend(e *Event, body []byte, end int) {
 		if !ok {
 			return
 		}
-		if !bytes.Contains(line, []byte(token)) && !s.spent[at] && complete(e, body, trimRecord(line)) {
-			s.spent[at] = true // it is the rest of one record only
+		if !bytes.Contains(line, []byte(token)) && !s.used[at] && joinHalves(e, body, trimRecord(line)) {
+			s.used[at] = true // it is the rest of one record only
 			return
 		}
 		after, at = rest, at+len(line)+1
 	}
 }
 
-// complete joins the two halves of a record. A launcher may have put its prefix
+// joinHalves joins the two halves of a record. A launcher may have put its prefix
 // before the second, so each of the first words is tried as its beginning; only
 // a transport that is known by name is believed.
-func complete(e *Event, head, tail []byte) bool {
+func joinHalves(e *Event, head, tail []byte) bool {
 	for range 6 {
 		whole := Event{}
 		joined := append(append(make([]byte, 0, len(head)+len(tail)+1), head...), tail...)
@@ -152,7 +152,7 @@ func complete(e *Event, head, tail []byte) bool {
 	return false
 }
 
-// knownTransport reports whether a mended line names a transport that NCCL or
+// knownTransport reports whether a completed line names a transport that NCCL or
 // the plugin has: a wrong guess must not make evidence.
 func knownTransport(ch *ChannelLine) bool {
 	switch ch.Medium {

@@ -28,7 +28,7 @@ func cutStamp(b []byte) []byte {
 	for i > 0 && (isDigit(b[i-1]) || bytes.IndexByte([]byte(" :.,-+[]TZ"), b[i-1]) >= 0) {
 		i--
 	}
-	// The message's own last number may stand before the stamp: a stamp begins
+	// The message's own last number may precede the stamp: a stamp begins
 	// with the first word that is a date or a clock.
 	for at := i; at < len(b); {
 		end := at
@@ -47,7 +47,7 @@ func cutStamp(b []byte) []byte {
 }
 
 // cutRepeat cuts Ray's ` [repeated 5x across cluster]` and reports whether it
-// was there: such a record stands for others that nobody can see.
+// was there: such a record replaces others that are not shown.
 func cutRepeat(b []byte) ([]byte, bool) {
 	i := bytes.Index(b, []byte("[repeated "))
 	if i < 0 || !bytes.Contains(b[i:], []byte("x across cluster]")) {

@@ -130,9 +130,9 @@ func diagnoseVersions(ev *model.Evidence, found *findings) {
 func diagnoseComm(c *model.Communicator, found *findings) {
 	low, high, sends, receives, gdr, net := 1<<30, 0, 0, 0, 0, 0
 	onHost := c.RanksByHost()
-	for _, cl := range c.Ranks {
+	for _, rk := range c.Ranks {
 		mine, devices := 0, uint64(0)
-		for _, m := range cl.Views {
+		for _, m := range rk.Views {
 			for i := range m.Tallies {
 				t := &m.Tallies[i]
 				if t.Medium != record.MediumNet || !record.IsEFANetwork(record.NetworkOf(t.Label)) {
@@ -149,9 +149,9 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 		net += mine
 		low, high = min(low, mine), max(high, mine)
 		used := (&model.Tally{Devices: devices}).DeviceCount()
-		p := cl.Views[0].Proc
-		if nics := int(p.Nics); onHost[cl.Host] <= 1 && nics > used {
-			found.add(finding.FewerDevices, cl.Rank, p.Chosen, fmt.Sprintf("%d found, %d used", nics, used))
+		p := rk.Views[0].Proc
+		if nics := int(p.Nics); onHost[rk.Host] <= 1 && nics > used {
+			found.add(finding.FewerDevices, rk.Rank, p.Chosen, fmt.Sprintf("%d found, %d used", nics, used))
 		}
 	}
 	if net == 0 {

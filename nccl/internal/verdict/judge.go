@@ -93,10 +93,10 @@ func (j *runJudge) comm(c *model.Communicator) {
 	j.members(c)
 	used := c.Crosses()
 	nets := map[string]int{}
-	for _, cl := range c.Ranks {
-		j.dedup(cl)
-		j.entered(c, cl, used)
-		for _, u := range cl.Networks {
+	for _, rk := range c.Ranks {
+		j.dedup(rk)
+		j.entered(c, rk, used)
+		for _, u := range rk.Networks {
 			nets[u.Name]++
 		}
 	}
@@ -108,15 +108,15 @@ func (j *runJudge) comm(c *model.Communicator) {
 		return
 	}
 	collective := false
-	for _, cl := range c.Ranks {
-		collective = j.channels(c, cl) || collective
+	for _, rk := range c.Ranks {
+		collective = j.channels(c, rk) || collective
 	}
 	held := c.Held()
 	c.AmbiguousHosts = c.Nodes < 1 || int32(c.Hosts()) < c.Nodes
-	for _, cl := range c.Ranks {
-		j.rank(c, cl)
+	for _, rk := range c.Ranks {
+		j.rank(c, rk)
 		if collective {
-			j.connected(c, cl, held)
+			j.connected(c, rk, held)
 		}
 	}
 }
@@ -131,11 +131,11 @@ func (j *runJudge) unused(c *model.Communicator, nets map[string]int) {
 			j.block(finding.OtherNetwork, -1, c.Ranks[0].First(), "communicator "+c.Key+" would use "+name)
 		}
 	}
-	for _, cl := range c.Ranks {
-		if provider, failed, r := j.provider(cl); failed {
-			j.block(finding.ProviderFailedLater, cl.Rank, r, "communicator "+c.Key)
+	for _, rk := range c.Ranks {
+		if provider, failed, r := j.provider(rk); failed {
+			j.block(finding.ProviderFailedLater, rk.Rank, r, "communicator "+c.Key)
 		} else if provider != "" && provider != record.EFAProvider {
-			j.block(finding.ProviderNotEFA, cl.Rank, r, "communicator "+c.Key+" would use the provider "+provider)
+			j.block(finding.ProviderNotEFA, rk.Rank, r, "communicator "+c.Key+" would use the provider "+provider)
 		}
 	}
 }
@@ -143,10 +143,10 @@ func (j *runJudge) unused(c *model.Communicator, nets map[string]int) {
 // entered checks that a rank which began to join got further than its START.
 // Traffic shows that only in its process's first communicator: channel lines name
 // none and are given to the youngest, so they may be an earlier one's.
-func (j *runJudge) entered(c *model.Communicator, cl *model.Rank, used bool) {
-	eldest := cl.Views[0].Proc.Views[0]
-	if cl.Unfinished() && (!used || cl.Views[0] != eldest) {
-		j.block(finding.InitIncomplete, cl.Rank, cl.First(), "communicator "+c.Key)
+func (j *runJudge) entered(c *model.Communicator, rk *model.Rank, used bool) {
+	oldest := rk.Views[0].Proc.Views[0]
+	if rk.Unfinished() && (!used || rk.Views[0] != oldest) {
+		j.block(finding.InitIncomplete, rk.Rank, rk.First(), "communicator "+c.Key)
 	}
 }
 
@@ -176,42 +176,42 @@ func (j *runJudge) members(c *model.Communicator) {
 }
 
 // dedup marks the run when a rank is known from Ray's de-duplicated output only.
-func (j *runJudge) dedup(cl *model.Rank) {
-	j.tainted = j.tainted || !cl.Clean()
+func (j *runJudge) dedup(rk *model.Rank) {
+	j.tainted = j.tainted || !rk.Clean()
 }
 
 // rank checks what a rank says about itself: its network and its provider.
-func (j *runJudge) rank(c *model.Communicator, cl *model.Rank) {
-	if len(cl.Networks) == 0 {
-		j.block(finding.NetworkUnknown, cl.Rank, cl.First(), "communicator "+c.Key)
+func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
+	if len(rk.Networks) == 0 {
+		j.block(finding.NetworkUnknown, rk.Rank, rk.First(), "communicator "+c.Key)
 	}
-	for _, u := range cl.Networks {
+	for _, u := range rk.Networks {
 		if !record.IsEFANetwork(u.Name) {
-			j.block(finding.OtherNetwork, cl.Rank, u.Ref, "the rank uses "+u.Name)
+			j.block(finding.OtherNetwork, rk.Rank, u.Ref, "the rank uses "+u.Name)
 			return
 		}
 	}
-	provider, failed, r := j.provider(cl)
+	provider, failed, r := j.provider(rk)
 	switch {
 	case failed:
-		j.block(finding.ProviderFailedLater, cl.Rank, r, "")
+		j.block(finding.ProviderFailedLater, rk.Rank, r, "")
 	case provider == "":
-		j.block(finding.ProviderUnknown, cl.Rank, cl.First(), "")
+		j.block(finding.ProviderUnknown, rk.Rank, rk.First(), "")
 	case provider != record.EFAProvider:
-		j.block(finding.ProviderNotEFA, cl.Rank, r, "the provider is "+provider)
+		j.block(finding.ProviderNotEFA, rk.Rank, r, "the provider is "+provider)
 	case c.AmbiguousHosts:
-		if lost := cl.Overridden(); lost != "" {
-			j.block(finding.ProviderNotEFA, cl.Rank, r, "one of the hosts that share a name selected "+lost)
+		if lost := rk.Overridden(); lost != "" {
+			j.block(finding.ProviderNotEFA, rk.Rank, r, "one of the hosts that share a name selected "+lost)
 		}
 	}
 }
 
 // channels counts the rank's channels by class and reports whether it opened a
 // collective one between nodes.
-func (j *runJudge) channels(c *model.Communicator, cl *model.Rank) (collective bool) {
-	final, _, _ := j.provider(cl)
-	clean := cl.Clean()
-	for _, m := range cl.Views {
+func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective bool) {
+	final, _, _ := j.provider(rk)
+	clean := rk.Clean()
+	for _, m := range rk.Views {
 		// A driver's copy is in no reliable order, but what it shows off EFA was.
 		copied := clean && m.Proc.File.Repeats > 0
 		for i := range m.Tallies {
@@ -221,19 +221,19 @@ func (j *runJudge) channels(c *model.Communicator, cl *model.Rank) (collective b
 			}
 			mnnvl := model.ClassLocal
 			if t.Medium == record.MediumMNNVL {
-				mnnvl = c.Mnnvl(cl, t)
+				mnnvl = c.Mnnvl(rk, t)
 			}
 			k := classify(t, final, mnnvl)
-			j.count(k, t, cl.Rank)
+			j.count(k, t, rk.Rank)
 			if k == model.ClassLocal {
 				continue
 			}
 			collective = collective || !t.P2p
 			if t.P2p && !j.opts.Completed {
-				j.block(finding.PointToPointUnproven, cl.Rank, t.First, "")
+				j.block(finding.PointToPointUnproven, rk.Rank, t.First, "")
 			}
-			if t.Medium == record.MediumNet && len(cl.Networks) > 0 && !cl.Uses(record.NetworkOf(t.Label)) {
-				j.block(finding.NetworkMismatch, cl.Rank, t.First, "")
+			if t.Medium == record.MediumNet && len(rk.Networks) > 0 && !rk.Uses(record.NetworkOf(t.Label)) {
+				j.block(finding.NetworkMismatch, rk.Rank, t.First, "")
 			}
 		}
 	}
@@ -268,9 +268,9 @@ func (j *runJudge) count(k model.Class, t *model.Tally, rank int32) {
 // provider returns what the rank's process selected last, over all views of it.
 // A view that selected nothing is silent; one that failed or selected something
 // else is returned before one that says efa.
-func (j *runJudge) provider(cl *model.Rank) (name string, failed bool, where model.Ref) {
-	clean := cl.Clean()
-	for _, m := range cl.Views {
+func (j *runJudge) provider(rk *model.Rank) (name string, failed bool, where model.Ref) {
+	clean := rk.Clean()
+	for _, m := range rk.Views {
 		for _, p := range append([]*model.Process{m.Proc}, j.ev.Parts[m.Proc]...) {
 			if clean && p.File.Repeats > 0 {
 				continue // a driver's copy, whose last line may not be the last printed

@@ -10,15 +10,15 @@ import (
 // nothing by itself: with a closed security group the job hangs right after it.
 // In releases that are silent about it, the end of the initialisation is
 // the proof.
-func (j *runJudge) connected(c *model.Communicator, cl *model.Rank, held map[*model.Process]int) {
-	joined, clean := 0, cl.Clean()
-	for _, m := range cl.Views {
+func (j *runJudge) connected(c *model.Communicator, rk *model.Rank, held map[*model.Process]int) {
+	joined, clean := 0, rk.Clean()
+	for _, m := range rk.Views {
 		p := m.Proc
 		if clean && p.File.Repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
 		if where, open := p.Unconnected(c.NoConnectedLines); open {
-			j.block(finding.NeverConnected, cl.Rank, where, "communicator "+c.Key)
+			j.block(finding.NeverConnected, rk.Rank, where, "communicator "+c.Key)
 			return
 		}
 		// Another member is another view of the same lines, so the fullest counts.
@@ -30,15 +30,15 @@ func (j *runJudge) connected(c *model.Communicator, cl *model.Rank, held map[*mo
 		joined = max(joined, view.Most())
 	}
 	// Where a process holds several ranks, each prints every kind of line.
-	if joined < max(1, held[cl.Views[0].Proc]) {
-		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": no Connected line of this rank")
+	if joined < max(1, held[rk.Views[0].Proc]) {
+		j.block(finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": no Connected line of this rank")
 		return
 	}
-	if p := cl.Views[0].Proc; c.AmbiguousHosts && held[p] > 1 && c.JoinedIn(p) < held[p] {
-		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": Connected lines of another communicator only")
+	if p := rk.Views[0].Proc; c.AmbiguousHosts && held[p] > 1 && c.JoinedIn(p) < held[p] {
+		j.block(finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": Connected lines of another communicator only")
 		return
 	}
-	if cl.SilentInUse(c.NoConnectedLines) {
-		j.block(finding.NeverConnected, cl.Rank, cl.First(), "communicator "+c.Key+": others' channels only, none of this rank")
+	if rk.SilentInUse(c.NoConnectedLines) {
+		j.block(finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": others' channels only, none of this rank")
 	}
 }

@@ -9,24 +9,24 @@ import (
 )
 
 // edgesOf joins what the ranks of the communicator printed about each direction.
-// Both ends print a network channel: the larger of their counts stands.
+// Both ends print a network channel: the larger of their counts is used.
 func edgesOf(c *model.Communicator) []report.Edge {
 	type key struct {
 		from, to int32
 		label    string
 	}
 	counts := map[key][2]int32{}
-	for _, cl := range c.Ranks {
-		clean := cl.Clean()
-		for _, m := range cl.Views {
+	for _, rk := range c.Ranks {
+		clean := rk.Clean()
+		for _, m := range rk.Views {
 			if clean && m.Proc.File.Repeats > 0 {
 				continue // a driver's copy of the same lines
 			}
 			for i := range m.Tallies {
 				for _, e := range m.Tallies[i].Ends {
-					k, side := key{cl.Rank, e.Peer, m.Tallies[i].Label}, 0
+					k, side := key{rk.Rank, e.Peer, m.Tallies[i].Label}, 0
 					if e.Receives {
-						k.from, k.to, side = e.Peer, cl.Rank, 1
+						k.from, k.to, side = e.Peer, rk.Rank, 1
 					}
 					n, known := counts[k]
 					if !known && len(counts) >= report.MaxEdges {

@@ -7,7 +7,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// Ref is where a fact stands in the evidence.
+// Ref is where a fact is in the evidence.
 type Ref struct {
 	File *File
 	Line int // 1-based
@@ -21,8 +21,8 @@ type Note struct {
 	Count int
 }
 
-// File is what one source told. Files are parsed independently, so that
-// they can be read in parallel; what spans files is joined by unify.
+// File is what one log shows. Files are parsed independently, so that
+// they can be read in parallel; what spans files is joined by Join.
 type File struct {
 	Name    string
 	Index   int
@@ -73,7 +73,7 @@ type thread struct {
 	lastComplete int
 	open         *View // init started and not complete
 	lastChan     *View
-	// lastChanLine is where lastChan's latest channel stands: folded lines
+	// lastChanLine is the line of lastChan's latest channel: folded lines
 	// arrive out of order.
 	lastChanLine int
 	netRef       Ref // the first NET channel that is not connected yet
@@ -82,7 +82,7 @@ type thread struct {
 	unclaimedNet int
 	unclaimedRef Ref
 	// abandoned is the netRef of channels that a later Init START left unconnected;
-	// leftSilent the same where an Init COMPLETE stands for Connected.
+	// leftSilent the same where an Init COMPLETE means Connected.
 	abandoned, abandonedSilent Ref
 }
 
@@ -98,14 +98,14 @@ type View struct {
 	color    int32
 	depth    int // splits above it
 	Rank     int32
-	size     int32 // 0 for loose channels
-	nodes    int32 // -1 when no line tells
+	size     int32 // 0 for channels without a communicator
+	nodes    int32 // -1 when no line has it
 	networks []string
 	NetRef   Ref
 	begun    bool // printed Init START
 	Complete int  // line of Init COMPLETE, 0 for none
 	Ended    bool
-	late     bool // loose, of a rank that completed a communicator before
+	late     bool // without a communicator, of a rank that completed a communicator before
 	Tallies  []Tally
 	joined   int // Connected lines
 	JoinRef  Ref

@@ -16,7 +16,7 @@ type Evidence struct {
 	Outdated []Outdated
 }
 
-// Join joins what the files told into communicators.
+// Join joins the files into communicators.
 func Join(files []*File) *Evidence {
 	ev := &Evidence{Files: files, Parts: map[*Process][]*Process{}, Outdated: findOutdated(files)}
 	byKey := map[string]*draft{}
@@ -41,9 +41,9 @@ func Join(files []*File) *Evidence {
 	for _, d := range order {
 		for _, c := range d.bySize() {
 			ev.Comms = append(ev.Comms, c)
-			for _, cl := range c.Ranks {
-				for _, m := range cl.Views {
-					claimOf[m] = cl
+			for _, rk := range c.Ranks {
+				for _, m := range rk.Views {
+					claimOf[m] = rk
 				}
 			}
 		}
@@ -54,9 +54,9 @@ func Join(files []*File) *Evidence {
 		silent, shared := r.silent(), r.before(sharedBefore)
 		for _, c := range r.Comms {
 			c.NoConnectedLines = silent
-			for _, cl := range c.Ranks {
-				if cl.Networks = cl.ownNetworks(ev.Parts); len(cl.Networks) == 0 && shared {
-					cl.Networks = cl.processNetworks()
+			for _, rk := range c.Ranks {
+				if rk.Networks = rk.ownNetworks(ev.Parts); len(rk.Networks) == 0 && shared {
+					rk.Networks = rk.processNetworks()
 				}
 			}
 		}

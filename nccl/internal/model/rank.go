@@ -121,7 +121,7 @@ func (c *Rank) Uses(name string) bool {
 	return slices.ContainsFunc(c.Networks, func(u NetworkUse) bool { return u.Name == name })
 }
 
-// Joined reports whether the rank told that it was connected.
+// Joined reports whether the rank printed that it was connected.
 func (c *Rank) Joined(silent bool) bool {
 	for _, m := range c.Views {
 		if m.connections(silent) > 0 {

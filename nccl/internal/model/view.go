@@ -127,7 +127,7 @@ func parentOf(before []*View, in *record.InitLine) *View {
 	return nil
 }
 
-// absorb moves the loose channels of the member's rank into it: versions
+// absorb moves the rank's channels that have no communicator yet into it: versions
 // without START print channels before the line that names the communicator.
 func (p *Process) absorb(m *View) {
 	for i, l := range p.Unassigned {
@@ -163,7 +163,7 @@ func (p *Process) claimLate(l *View) {
 	}
 }
 
-// take adds a loose member's channels to the communicator that they belong to.
+// take adds channels that had no communicator to the one that they belong to.
 func (m *View) take(l *View) {
 	m.Tallies = append(m.Tallies, l.Tallies...)
 	m.joined += l.joined

@@ -114,8 +114,8 @@ func fill(r *report.Report, ev *model.Evidence) {
 	if n := w.NodeCount(); n > 0 {
 		r.Nodes = &n
 	}
-	for _, cl := range w.Ranks {
-		r.Ranks = append(r.Ranks, rankRow(cl, ev))
+	for _, rk := range w.Ranks {
+		r.Ranks = append(r.Ranks, rankRow(rk, ev))
 	}
 	r.Edges = edgesOf(w)
 }
@@ -126,14 +126,14 @@ func prove(ev *model.Evidence, found *findings, v report.Verdict) {
 	if w == nil {
 		return
 	}
-	for _, cl := range w.Ranks {
-		for _, m := range cl.Views {
-			found.proof(finding.ProofProvider, cl.Rank, m.Proc.Chosen)
-			found.proof(finding.ProofNetwork, cl.Rank, m.NetRef)
-			found.proof(finding.ProofConnected, cl.Rank, m.JoinRef)
+	for _, rk := range w.Ranks {
+		for _, m := range rk.Views {
+			found.proof(finding.ProofProvider, rk.Rank, m.Proc.Chosen)
+			found.proof(finding.ProofNetwork, rk.Rank, m.NetRef)
+			found.proof(finding.ProofConnected, rk.Rank, m.JoinRef)
 			for i := range m.Tallies {
 				if t := &m.Tallies[i]; proves(t, v) {
-					found.proof(finding.ProofChannel, cl.Rank, t.First)
+					found.proof(finding.ProofChannel, rk.Rank, t.First)
 				}
 			}
 		}
@@ -162,13 +162,13 @@ func communicatorRow(c *model.Communicator, ev *model.Evidence) report.Communica
 	var nets, providers nameSet
 	counts := map[string]int{}
 	joined := 0
-	for _, cl := range c.Ranks {
-		for _, u := range cl.Networks {
+	for _, rk := range c.Ranks {
+		for _, u := range rk.Networks {
 			nets.add(u.Name)
 		}
-		addProviders(&providers, cl, ev)
-		countChannels(counts, cl)
-		if cl.Joined(c.NoConnectedLines) {
+		addProviders(&providers, rk, ev)
+		countChannels(counts, rk)
+		if rk.Joined(c.NoConnectedLines) {
 			joined++
 		}
 	}

@@ -22,9 +22,9 @@ type Communicator struct {
 	Stale bool
 }
 
-func (c *Communicator) take(cl *Rank) {
-	c.Ranks = append(c.Ranks, cl)
-	for _, m := range cl.Views {
+func (c *Communicator) take(rk *Rank) {
+	c.Ranks = append(c.Ranks, rk)
+	for _, m := range rk.Views {
 		if c.Size != 0 && m.size != c.Size || m.Rank >= m.size {
 			c.SizesConflict = true
 		}
@@ -36,15 +36,15 @@ func (c *Communicator) take(cl *Rank) {
 // Hosts counts the different host names of the communicator's ranks.
 func (c *Communicator) Hosts() int {
 	names := map[string]bool{}
-	for _, cl := range c.Ranks {
-		names[cl.Host] = true
+	for _, rk := range c.Ranks {
+		names[rk.Host] = true
 	}
 	return len(names)
 }
 
 // Spans reports whether the communicator joins nodes, or may: NCCL says so, or,
-// where no line tells nNodes, a network channel stands for two nodes, and so do
-// two hosts and a rank that nobody claims. An initialisation that hangs prints
+// where no line has nNodes, a network channel means two nodes, and so do
+// two hosts and a rank that is not in evidence. An initialisation that hangs prints
 // START and gets no further. NCCL counts a whole NVLink domain as one node, whose
 // hosts NVLink then joins.
 func (c *Communicator) Spans() bool {
@@ -59,10 +59,10 @@ func (c *Communicator) scattered() bool {
 
 // bridges reports whether multi-node NVLink joins ranks of two hosts.
 func (c *Communicator) bridges() bool {
-	for _, cl := range c.Ranks {
-		for _, m := range cl.Views {
+	for _, rk := range c.Ranks {
+		for _, m := range rk.Views {
 			for i := range m.Tallies {
-				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(cl, t) != ClassLocal {
+				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(rk, t) != ClassLocal {
 					return true
 				}
 			}
@@ -73,8 +73,8 @@ func (c *Communicator) bridges() bool {
 
 // Crosses reports whether any rank opened a channel that can leave its node.
 func (c *Communicator) Crosses() bool {
-	for _, cl := range c.Ranks {
-		for _, m := range cl.Views {
+	for _, rk := range c.Ranks {
+		for _, m := range rk.Views {
 			for i := range m.Tallies {
 				if m.Tallies[i].Medium != record.MediumLocal {
 					return true
@@ -85,14 +85,14 @@ func (c *Communicator) Crosses() bool {
 	return false
 }
 
-// Missing counts the ranks that nobody claims and names the first few.
+// Missing counts the ranks that are not in evidence and names the first few.
 func (c *Communicator) Missing() (n int, first []int32) {
 	next := int32(0)
-	for _, cl := range c.Ranks {
-		for ; next < cl.Rank && next < c.Size && len(first) < 8; next++ {
+	for _, rk := range c.Ranks {
+		for ; next < rk.Rank && next < c.Size && len(first) < 8; next++ {
 			first = append(first, next)
 		}
-		next = max(next, cl.Rank+1)
+		next = max(next, rk.Rank+1)
 	}
 	for ; next < c.Size && len(first) < 8; next++ {
 		first = append(first, next)
@@ -126,8 +126,8 @@ func truth(b bool) int {
 // RanksByHost counts the communicator's ranks on each host.
 func (c *Communicator) RanksByHost() map[string]int {
 	n := map[string]int{}
-	for _, cl := range c.Ranks {
-		n[cl.Host]++
+	for _, rk := range c.Ranks {
+		n[rk.Host]++
 	}
 	return n
 }
