@@ -72,6 +72,11 @@ fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
 		done; \
 	done
 
+.PHONY: mutation
+mutation: go ## change the judge's conditions one at a time, and list the changes that no test notices
+	go build -C tools/mutation -o $(CURDIR)/bin/gremlins github.com/go-gremlins/gremlins/cmd/gremlins
+	bin/gremlins unleash --timeout-coefficient 20 ./nccl/internal/verdict
+
 .PHONY: breaks
 breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it
 	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all
