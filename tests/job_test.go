@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -54,9 +55,60 @@ func TestExportsOfAGreenRun(t *testing.T) {
 	assert.Equal(t, "ray-train-efa", r.export(t, "clusterName"))
 	assert.Equal(t, "aws eks update-kubeconfig --region us-east-2 --name ray-train-efa", r.export(t, "kubeconfigCommand"))
 	for _, name := range []string{
-		"clusterName", "kubeconfig", "imageDigest", "chartVersions", "availabilityZone", "verdict", "ranks", "stepsPerSecond", "hourlyUsd", "costLines",
+		"clusterName", "kubeconfig", "imageDigest", "chartVersions", "availabilityZone", "verdict",
+		"evidence", "stepsPerSecond", "hourlyUsd", "submissionId", "reportPath", "region",
 	} {
 		assert.Contains(t, r.exports, resource.PropertyKey(name))
+	}
+}
+
+// Pulumi prints every output after every update.
+func TestOutputsFitTheScreenAtAnySize(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		ranks    int
+		nodes    string
+		evidence string
+	}{
+		{8, "2", "8 of 8 ranks on 2 of 2 GPU nodes"},
+		{512, "128", "512 of 512 ranks on 128 of 128 GPU nodes"},
+	} {
+		t.Run(test.nodes+" nodes", func(t *testing.T) {
+			t.Parallel()
+			region := generous().with(func(c *cloud) { c.quotas["L-DB2E81BA"] = 1e6 })
+			r := green(t, options{ranks: test.ranks, cloud: &region, config: map[string]string{
+				"gpu.nodes": test.nodes, "maxHourlyUsd": "10000",
+			}})
+			assert.Equal(t, test.evidence, r.export(t, "evidence"))
+			lines := 0
+			for _, value := range r.exports {
+				lines += printedLines(value)
+			}
+			assert.LessOrEqual(t, lines, 25)
+		})
+	}
+}
+
+// printedLines counts the lines in which Pulumi prints a value: the brackets of lists and maps have
+// lines of their own, and a secret has one.
+func printedLines(value resource.PropertyValue) int {
+	switch {
+	case value.IsArray():
+		lines := 2
+		for _, item := range value.ArrayValue() {
+			lines += printedLines(item)
+		}
+		return lines
+	case value.IsObject():
+		lines := 2
+		for _, item := range value.ObjectValue() {
+			lines += printedLines(item)
+		}
+		return lines
+	case value.IsString():
+		return 1 + strings.Count(value.StringValue(), "\n")
+	default:
+		return 1
 	}
 }
 

@@ -1,9 +1,13 @@
 package tests
 
-import "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+import (
+	"fmt"
 
-// madeUp is what a resource has once it exists and no input said.
-func madeUp(typ, name string) resource.PropertyMap {
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+// madeUp is what a resource has once it exists and no input says. A training job has that many ranks.
+func madeUp(typ, name string, ranks int) resource.PropertyMap {
 	text := resource.NewProperty[string]
 	number := resource.NewProperty[float64]
 	switch typ {
@@ -16,9 +20,9 @@ func madeUp(typ, name string) resource.PropertyMap {
 	case trainingJob:
 		return resource.PropertyMap{
 			"verdict": text("efa"), "stepsPerSecond": number(0.5173), "worldSize": number(8), "attempt": number(1),
-			"ranks":     resource.NewProperty([]resource.PropertyValue{}),
+			"ranks":     resource.NewProperty(rankRows(ranks)),
 			"findings":  resource.NewProperty([]resource.PropertyValue{}),
-			"nodes":     resource.NewProperty([]resource.PropertyValue{}),
+			"nodes":     resource.NewProperty(nodeRows(ranks / 4)),
 			"pods":      resource.NewProperty([]resource.PropertyValue{}),
 			"proofHash": text("h"), "submissionId": text("gate-1"), "reportPath": text("evidence/gate-1"),
 			"rehearsed": resource.NewProperty(true),
@@ -26,6 +30,28 @@ func madeUp(typ, name string) resource.PropertyMap {
 	default:
 		return nil
 	}
+}
+
+func rankRows(count int) []resource.PropertyValue {
+	rows := make([]resource.PropertyValue, count)
+	for i := range rows {
+		rows[i] = resource.NewProperty(resource.PropertyMap{
+			"rank": resource.NewProperty(float64(i)), "host": resource.NewProperty(fmt.Sprint("w", i/4)),
+			"network": resource.NewProperty("AWS Libfabric"), "provider": resource.NewProperty("efa"),
+		})
+	}
+	return rows
+}
+
+func nodeRows(count int) []resource.PropertyValue {
+	rows := make([]resource.PropertyValue, count)
+	for i := range rows {
+		rows[i] = resource.NewProperty(resource.PropertyMap{
+			"name": resource.NewProperty(fmt.Sprint("node", i)),
+			"gpus": resource.NewProperty(4.0), "efa": resource.NewProperty(1.0),
+		})
+	}
+	return rows
 }
 
 // innerClusterURN names the aws:eks Cluster inside pulumi-eks's component. The component is remote: its children are registered

@@ -38,6 +38,8 @@ type monitor struct {
 	cloud cloud
 	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an input says them.
 	preview bool
+	// ranks is the number of ranks of the training job.
+	ranks int
 	// breaks maps a resource that cannot be made to what its provider says.
 	breaks map[resourceName]string
 	// standing maps a subnet of an earlier update to its zone.
@@ -124,7 +126,7 @@ func (m *monitor) outputs(made registration) resource.PropertyMap {
 		outputs["availabilityZone"] = resource.NewProperty(zone)
 	}
 	if !m.preview {
-		maps.Copy(outputs, madeUp(made.typ, made.name))
+		maps.Copy(outputs, madeUp(made.typ, made.name, m.ranks))
 	}
 	return outputs
 }

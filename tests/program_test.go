@@ -43,7 +43,9 @@ type options struct {
 	config  map[string]string
 	cloud   *cloud
 	preview bool
-	breaks  map[resourceName]string
+	// ranks is the number of ranks of the training job.
+	ranks  int
+	breaks map[resourceName]string
 	// standing maps a subnet that an earlier update made to its zone.
 	standing map[string]string
 }
@@ -69,7 +71,7 @@ func runProgram(t *testing.T, o options) run {
 		region = *o.cloud
 	}
 	m := &monitor{
-		cloud: region, preview: o.preview, breaks: o.breaks, standing: o.standing,
+		cloud: region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, standing: o.standing,
 		seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
 	}
 	server := grpc.NewServer()

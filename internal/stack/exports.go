@@ -10,7 +10,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// export names everything that a person needs next. Without a job the verdict is none: never that of an earlier run.
+// export exports what is needed after an update. Pulumi prints every output after every `pulumi up`, so
+// no output grows with the number of ranks or nodes: those tables are in the training job's own
+// outputs and in its report. Without a job the verdict is none, never that of an earlier run.
 func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *parts) {
 	ctx.Export("clusterName", made.cluster.Name)
 	ctx.Export("kubeconfig", made.cluster.Kubeconfig)
@@ -21,32 +23,24 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("imageDigest", pulumi.String(s.Image.Digest))
 	ctx.Export("chartVersions", pulumi.ToStringMap(chartVersions(s)))
 	ctx.Export("hourlyUsd", pulumi.Float64(plan.Estimate.HourlyUSD()))
-	ctx.Export("costLines", costLines(plan.Estimate))
 
 	if made.job == nil {
 		ctx.Export("verdict", pulumi.String(jobs.VerdictNone))
-		ctx.Export("ranks", pulumi.Array{})
 		return
 	}
 	ctx.Export("verdict", made.job.Verdict)
-	ctx.Export("ranks", made.job.Ranks)
-	ctx.Export("findings", made.job.Findings)
-	ctx.Export("nodes", made.job.Nodes)
-	ctx.Export("pods", made.job.Pods)
+	ctx.Export("evidence", evidence(s.GPU.Nodes, plan.GPU.GPUs, made.job))
 	ctx.Export("stepsPerSecond", made.job.StepsPerSecond)
-	ctx.Export("worldSize", made.job.WorldSize)
 	ctx.Export("submissionId", made.job.SubmissionID)
 	ctx.Export("reportPath", made.job.ReportPath)
 }
 
-func costLines(estimate capacity.Estimate) pulumi.Array {
-	lines := pulumi.Array{}
-	for _, line := range estimate.Lines {
-		lines = append(lines, pulumi.Map{
-			"what": pulumi.String(line.What), "count": pulumi.Int(line.Count),
-			"unitUsd": pulumi.Float64(line.UnitUSD), "hourlyUsd": pulumi.Float64(line.USD()),
-			"source": pulumi.String(line.Source),
-		})
-	}
-	return lines
+// evidence says in one line how many ranks and nodes the verdict is about.
+func evidence(nodes, gpusPerNode int, job *jobs.TrainingJob) pulumi.Output {
+	return pulumi.All(job.Ranks, job.Nodes).ApplyT(func(tables []any) string {
+		ranks, _ := tables[0].([]jobs.Rank)
+		seen, _ := tables[1].([]jobs.Node)
+		return fmt.Sprintf("%d of %d ranks on %d of %d GPU nodes",
+			len(ranks), nodes*gpusPerNode, len(seen), nodes)
+	})
 }
