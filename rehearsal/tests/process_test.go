@@ -31,26 +31,28 @@ func start(t *testing.T, args ...string) *running {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
-	r := &running{command: exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"), args...), ended: make(chan error, 1)}
+	r := &running{command: exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"),
+		args...), ended: make(chan error, 1)}
 	r.command.Stdout, r.command.Stderr = &r.out, &r.out
 	require.NoError(t, r.command.Start())
 	go func() { r.ended <- r.command.Wait() }()
 	return r
 }
 
-// wait returns the exit status and the output.
+// wait waits for the command and returns its exit status and output.
 func (r *running) wait(t *testing.T, atMost time.Duration) (int, string) {
 	t.Helper()
 	select {
 	case <-r.ended:
 	case <-time.After(atMost):
-		require.Fail(t, "the command does not end", "%s after %s:\n%s", r.command, atMost, r.out.String())
+		require.Fail(t, "the command does not end", "%s after %s:\n%s", r.command, atMost,
+			r.out.String())
 	}
 	t.Logf("%s\n%s", r.command, r.out.String())
 	return r.command.ProcessState.ExitCode(), r.out.String()
 }
 
-// descendants lists the processes below pid, by what the kernel says of each.
+// descendants returns the processes below pid, from /proc.
 func descendants(t *testing.T, pid int) []int {
 	t.Helper()
 	parents := map[int]int{}
@@ -63,7 +65,7 @@ func descendants(t *testing.T, pid int) []int {
 		}
 		one, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		require.NoError(t, err)
-		// "PID (NAME) STATE PPID ...", and a name may hold anything.
+		// "PID (NAME) STATE PPID ...", and a name may contain anything.
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		parents[one], err = strconv.Atoi(fields[1])
 		require.NoError(t, err)
@@ -79,9 +81,8 @@ func descendants(t *testing.T, pid int) []int {
 	return found
 }
 
-// killEngine ends the engine and every provider at once, as a machine that loses
-// its power does. The rehearsed cluster runs on: its daemon is older than the
-// update and not below it.
+// killEngine kills the engine and every provider, as a power failure would. The rehearsed cluster
+// continues: its daemon is no descendant of the update.
 func killEngine(t *testing.T, update *running) {
 	t.Helper()
 	victims := descendants(t, update.command.Process.Pid)
@@ -96,14 +97,14 @@ func killEngine(t *testing.T, update *running) {
 // kept is a kept rehearsal with the shell variables that its tools need.
 type kept struct{ dir, env string }
 
-// shell runs a command with the rehearsal's own kubectl and pulumi and returns
-// its standard output; notes for people go to the other one.
+// shell runs a command with the rehearsal's own kubectl and pulumi and returns its standard output.
 func (k *kept) shell(t *testing.T, command string) (string, error) {
 	t.Helper()
 	if k.env == "" {
 		root, err := toolchain.FindRoot(".")
 		require.NoError(t, err)
-		env, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"), "rehearse", "env", "--dir", k.dir).Output()
+		env, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"),
+			"rehearse", "env", "--dir", k.dir).Output()
 		require.NoError(t, err)
 		k.env = string(env)
 	}
@@ -111,8 +112,7 @@ func (k *kept) shell(t *testing.T, command string) (string, error) {
 	return string(out), err
 }
 
-// attempt is the part of the cluster's record of the newest attempt that tests
-// look at.
+// attempt is the part of the newest attempt's record in the cluster that tests read.
 type attempt struct {
 	Number       int    `json:"attempt"`
 	Nonce        string `json:"nonce"`
@@ -120,19 +120,19 @@ type attempt struct {
 	Settled      bool   `json:"settled"`
 }
 
-// newest reads the record of the newest attempt; the zero attempt for none.
+// newest reads the record of the newest attempt, the zero attempt if there is none.
 func (k *kept) newest(t *testing.T) attempt {
 	t.Helper()
 	var record attempt
-	out, err := k.shell(t, `kubectl -n ray get configmap raytrain-gate -o jsonpath='{.data.record\.json}' --ignore-not-found`)
+	out, err := k.shell(t,
+		`kubectl -n ray get configmap raytrain-gate -o jsonpath='{.data.record\.json}' --ignore-not-found`)
 	if err == nil && out != "" {
 		require.NoError(t, json.Unmarshal([]byte(out), &record))
 	}
 	return record
 }
 
-// inMidJob waits until the update has the attempt with that number running on
-// the head, and returns it.
+// inMidJob waits until the attempt with that number runs on the head, and returns it.
 func (k *kept) inMidJob(t *testing.T, up *running, number int) attempt {
 	t.Helper()
 	for range 90 {
@@ -145,8 +145,9 @@ func (k *kept) inMidJob(t *testing.T, up *running, number int) attempt {
 		if record.Number != number || record.Settled {
 			continue
 		}
-		_, err := k.shell(t, "kubectl -n ray exec $(kubectl -n ray get pods -l ray.io/node-type=head -o name) -- "+
-			"ls /tmp/ray/session_latest/logs/job-driver-"+record.SubmissionID+".log")
+		_, err := k.shell(t,
+			"kubectl -n ray exec $(kubectl -n ray get pods -l ray.io/node-type=head -o name) -- "+
+				"ls /tmp/ray/session_latest/logs/job-driver-"+record.SubmissionID+".log")
 		if err == nil {
 			return record
 		}

@@ -1,5 +1,5 @@
-// Package rehearsal runs the built command on the embedded cloud, as a person
-// would: whole cycles, faults, and the steps of a kept rehearsal.
+// Package rehearsal runs the built command on the embedded cloud, as a user would: whole cycles,
+// faults, and the steps of a kept rehearsal.
 package rehearsal
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 )
 
-// raytrain runs bin/raytrain and returns its exit status and output. A missing
-// toolchain fails the test: `make setup` brings it.
+// raytrain runs bin/raytrain and returns its exit status and output. A missing toolchain fails the
+// test: run `make build`.
 func raytrain(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	root, err := toolchain.FindRoot(".")
@@ -95,16 +95,16 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 	assert.Contains(t, got.Findings[0].Text, "request-service-quota-increase")
 }
 
-// TestKeptRehearsal is the life of a stack: green, unchanged, changed and
-// interrupted, without its job and killed, and destroyed after its cluster is
-// gone.
+// TestKeptRehearsal takes one stack through its life: green, unchanged, changed and interrupted,
+// without its job, killed, and destroyed after its cluster is gone.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
 		root, err := toolchain.FindRoot(".")
 		require.NoError(t, err)
-		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop", "--dir", dir).CombinedOutput()
+		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
+			"--dir", dir).CombinedOutput()
 		require.NoError(t, err, string(out))
 	})
 	exit, out := raytrain(t, "rehearse", "up", "--dir", dir)
@@ -123,13 +123,14 @@ func TestKeptRehearsal(t *testing.T) {
 	disabledJobIsRunAnew(t, k, changed)
 
 	own := filepath.Join(t.TempDir(), "kubeconfig")
-	pods, err := k.shell(t, "export KUBECONFIG="+own+" && aws eks update-kubeconfig --name ray-train-efa && kubectl get pods --all-namespaces && pulumi stack ls")
+	pods, err := k.shell(t,
+		"export KUBECONFIG="+own+" && aws eks update-kubeconfig --name ray-train-efa && kubectl get pods --all-namespaces && pulumi stack ls")
 	require.NoError(t, err, pods)
 	assert.Contains(t, pods, "train-head")
 	assert.Contains(t, pods, "rehearsal")
 
-	// With the cluster deleted by hand, destroy must not guess: it names one
-	// command, and after that command it empties the account.
+	// With the cluster deleted by hand, destroy names one command, and after that command it
+	// empties the account.
 	exit, _ = raytrain(t, "rehearse", "lose-cluster", "--dir", dir, "ray-train-efa")
 	require.Equal(t, 0, exit)
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", changed)
@@ -143,9 +144,8 @@ func TestKeptRehearsal(t *testing.T) {
 	assert.Contains(t, out, "rehearsed account: empty")
 }
 
-// interruptedUpIsAdopted changes the proof and interrupts the update in mid-job,
-// as Ctrl-C does: it must end within seconds, and the next one must take over the
-// same attempt.
+// interruptedUpIsAdopted changes the proof and interrupts the update while its job runs, as Ctrl-C
+// does. It must end within seconds, and the next one must take over the same attempt.
 func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
 	t.Helper()
 	before := k.newest(t)
@@ -155,7 +155,7 @@ func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
 	exit, out := up.wait(t, patience)
 	assert.Equal(t, 2, exit)
 	assert.Contains(t, out, "interrupted before there was a verdict")
-	assert.Equal(t, cut, k.newest(t), "whoever comes next must find the attempt unsettled")
+	assert.Equal(t, cut, k.newest(t), "the next update must find the attempt unsettled")
 
 	exit, out = raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed)
 	require.Equal(t, 0, exit)
@@ -165,13 +165,13 @@ func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
 	assert.Len(t, attempts(t, k.dir), 2, "a changed proof runs exactly one new job")
 }
 
-// disabledJobIsRunAnew switches the job off and on again: yesterday's success is
-// no proof, so a new attempt runs. Its update is killed, engine and provider at
-// once, and the next one takes over.
+// disabledJobIsRunAnew switches the job off and on again, which runs a new attempt. Its update is
+// killed, engine and provider at once, and the next one takes over.
 func disabledJobIsRunAnew(t *testing.T, k *kept, changed string) {
 	t.Helper()
 	before := k.newest(t)
-	exit, out := raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed, "--set", "job.enabled=false")
+	exit, out := raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed, "--set",
+		"job.enabled=false")
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "verdict (rehearsed): none")
 
@@ -189,11 +189,11 @@ func disabledJobIsRunAnew(t *testing.T, k *kept, changed string) {
 	assert.Len(t, attempts(t, k.dir), 3)
 }
 
-// patience is how long a command may take to end that was told to. It is seconds;
-// the rest is for machines that do other things too.
+// patience is how long an interrupted command may take to end. It takes seconds; the rest is for
+// busy machines.
 const patience = time.Minute
 
-// attempts lists the evidence folders' attempt suffixes.
+// attempts returns the attempt suffixes of the evidence folders.
 func attempts(t *testing.T, dir string) []string {
 	t.Helper()
 	folders, err := filepath.Glob(filepath.Join(dir, "evidence", "gate-*-a*"))

@@ -11,9 +11,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
-// TestReleasedCLI runs the program as on AWS: main.go, compiled by the Go host of
-// a released Pulumi CLI, in a shell that `rehearse env` has pointed at a kept
-// rehearsal. No package registry has the Go host, so set-up cannot bring it.
+// TestReleasedCLI runs the program as on AWS: main.go, compiled by the Go host of a released Pulumi
+// CLI, in a shell with the variables of `rehearse env`. No package registry has the Go host, so
+// set-up cannot install it.
 func TestReleasedCLI(t *testing.T) {
 	if _, err := exec.LookPath("pulumi-language-go"); err != nil {
 		t.Skip("no released Pulumi CLI with its Go host on the PATH")
@@ -25,7 +25,8 @@ func TestReleasedCLI(t *testing.T) {
 	require.Equal(t, 0, exit, out)
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
-		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop", "--dir", dir).CombinedOutput()
+		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
+			"--dir", dir).CombinedOutput()
 		assert.NoError(t, err, string(out))
 	})
 	shell := func(command string) string {
@@ -42,10 +43,11 @@ func TestReleasedCLI(t *testing.T) {
 	assert.Contains(t, shell("pulumi preview"), "hourly price while the stack runs")
 	shell("pulumi up --yes")
 	assert.Contains(t, shell("pulumi stack output verdict"), "efa")
-	assert.Contains(t, shell(`pulumi stack output kubeconfig --show-secrets > "$KUBECONFIG" && kubectl get pods --all-namespaces`), "train-head")
+	assert.Contains(t,
+		shell(`pulumi stack output kubeconfig --show-secrets > "$KUBECONFIG" && kubectl get pods --all-namespaces`), "train-head")
 	shell("pulumi preview --expect-no-changes")
 
-	// It is one stack, whoever runs the program.
+	// It is one stack, whichever CLI runs the program.
 	exit, out = raytrain(t, "rehearse", "up", "--dir", dir)
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "up: no changes")
@@ -54,5 +56,6 @@ func TestReleasedCLI(t *testing.T) {
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "rehearsed account: empty")
-	assert.NoFileExists(t, filepath.Join(root, "Pulumi.rehearsal.yaml"), "a rehearsal's settings stay in its folder")
+	assert.NoFileExists(t, filepath.Join(root, "Pulumi.rehearsal.yaml"),
+		"a rehearsal's settings stay in its folder")
 }

@@ -13,7 +13,10 @@ func newDaemonCommand() *cobra.Command {
 	config := daemon.Config{}
 	command := &cobra.Command{
 		Use: daemon.Command, Short: "Run the process behind a rehearsal", Hidden: true,
-		RunE: func(command *cobra.Command, _ []string) error { return daemon.Run(command.Context(), config) },
+		RunE: func(command *cobra.Command, _ []string) error {
+			return daemon.Run(command.Context(),
+				config)
+		},
 	}
 	command.Flags().StringVar(&config.Dir, "dir", "", "the rehearsal's folder")
 	command.Flags().StringVar(&config.Root, "root", "", "the checkout")

@@ -14,8 +14,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-// noGoHost warns that `pulumi preview` could not run the program. It goes to the error stream, because
-// the shell evaluates the other one.
+// noGoHost warns that `pulumi preview` could not run the program. It goes to the error stream,
+// because the shell evaluates the other one.
 const noGoHost = "note: no pulumi-language-go beside pulumi or on the PATH: preview and up need a released Pulumi CLI; " +
 	"destroy, stack and kubectl work without it"
 
@@ -47,7 +47,8 @@ warning for each plugin that it takes from the PATH; a rehearsal's plugins are t
 				return err
 			}
 			for _, name := range slices.Sorted(maps.Keys(variables)) {
-				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name, shellQuote(variables[name]))
+				fmt.Fprintf(command.OutOrStdout(), "export %s=%s\n", name,
+					shellQuote(variables[name]))
 			}
 			if !goHostFound() {
 				fmt.Fprintln(command.ErrOrStderr(), noGoHost)
@@ -57,8 +58,8 @@ warning for each plugin that it takes from the PATH; a rehearsal's plugins are t
 	}
 }
 
-// goHostFound reports whether the Pulumi CLI on the PATH finds its Go language host: on the PATH too, or
-// beside itself.
+// goHostFound reports whether the Pulumi CLI on the PATH finds its Go language host: on the PATH
+// too, or beside itself.
 func goHostFound() bool {
 	const host = "pulumi-language-go"
 	if _, err := exec.LookPath(host); err == nil {

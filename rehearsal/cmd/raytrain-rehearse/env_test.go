@@ -26,7 +26,8 @@ func TestGoHostIsFoundWhereThePulumiCLILooks(t *testing.T) {
 	}
 	program(filepath.Join(release, "pulumi"))
 	program(filepath.Join(onPath, "pulumi-language-go"))
-	require.NoError(t, os.Symlink(filepath.Join(release, "pulumi"), filepath.Join(linked, "pulumi")))
+	require.NoError(t, os.Symlink(filepath.Join(release, "pulumi"),
+		filepath.Join(linked, "pulumi")))
 
 	t.Setenv("PATH", "")
 	assert.False(t, goHostFound(), "no pulumi at all")

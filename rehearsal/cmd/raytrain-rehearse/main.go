@@ -1,6 +1,6 @@
-// Command raytrain-rehearse is the program behind `raytrain rehearse`: it runs the whole stack on an
-// emulated AWS account. It is also the rehearsal's daemon, the first process of its containers, and the
-// `aws` command on its PATH.
+// Command raytrain-rehearse is the program behind `raytrain rehearse`: it runs the whole stack on
+// an emulated AWS account. It is also the rehearsal's daemon, the first process of its containers,
+// and the `aws` command on its PATH.
 package main
 
 import (
@@ -35,7 +35,8 @@ func main() {
 func run() int {
 	// A closed terminal sends SIGHUP. An update that is killed by it instead of interrupted leaves
 	// resources that the state does not know.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
+		syscall.SIGHUP)
 	defer stop()
 	if filepath.Base(os.Args[0]) == "aws" {
 		return awscli.Main(ctx, os.Args[1:])

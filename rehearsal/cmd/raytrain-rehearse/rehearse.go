@@ -50,18 +50,26 @@ func newRehearseCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error { return flags.cycle(command) },
 	}
 	persistent := command.PersistentFlags()
-	persistent.StringVar(&flags.dir, "dir", "", "folder of the rehearsal (default: a new temporary one)")
-	persistent.StringVar(&flags.root, "root", "", "checkout whose bin/ holds the toolchain (default: that of this program)")
-	persistent.Float64Var(&flags.speed, "speed", rehearsal.DefaultSpeed, "divisor of AWS's latencies; 0 does not wait at all")
+	persistent.StringVar(&flags.dir, "dir", "",
+		"folder of the rehearsal (default: a new temporary one)")
+	persistent.StringVar(&flags.root, "root", "",
+		"checkout whose bin/ holds the toolchain (default: that of this program)")
+	persistent.Float64Var(&flags.speed, "speed", rehearsal.DefaultSpeed,
+		"divisor of AWS's latencies; 0 does not wait at all")
 	persistent.StringVar(&flags.fault, "fault", "", "what to break, see --list-faults")
-	persistent.StringArrayVar(&flags.settingOverrides, "set", nil, "a setting of the stack, KEY=VALUE (may be repeated)")
+	persistent.StringArrayVar(&flags.settingOverrides, "set", nil,
+		"a setting of the stack, KEY=VALUE (may be repeated)")
 	local := command.Flags()
 	local.StringVar(&flags.files.JSON, "json", "", "write the result to this file")
-	local.StringVar(&flags.files.State, "state", "", "write the exported state of the finished stack to this file")
-	local.StringVar(&flags.files.Timeline, "timeline", "", "write a timeline for chrome://tracing or Perfetto to this file")
+	local.StringVar(&flags.files.State, "state", "",
+		"write the exported state of the finished stack to this file")
+	local.StringVar(&flags.files.Timeline, "timeline", "",
+		"write a timeline for chrome://tracing or Perfetto to this file")
 	local.BoolVar(&flags.keep, "keep", false, "leave the stack and its cluster running")
-	local.BoolVar(&flags.listFaults, "list-faults", false, "print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
-	local.BoolVar(&flags.all, "all-faults", false, "run every fault; exit 0 only if each ended as the table says")
+	local.BoolVar(&flags.listFaults, "list-faults", false,
+		"print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
+	local.BoolVar(&flags.all, "all-faults", false,
+		"run every fault; exit 0 only if each ended as the table says")
 	command.AddCommand(stepCommands(flags)...)
 	return command
 }
@@ -71,19 +79,23 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	fault, err := faults.Find(f.fault)
 	problems := []error{err}
 	if !(f.speed >= 0) || math.IsInf(f.speed, 1) { // NaN compares with nothing
-		problems = append(problems, fmt.Errorf("--speed %g: must be 0 or more; 1 is as slow as AWS, 600 the default", f.speed))
+		problems = append(problems,
+			fmt.Errorf("--speed %g: must be 0 or more; 1 is as slow as AWS, 600 the default",
+				f.speed))
 	}
 	overrides := map[string]string{}
 	for _, override := range f.settingOverrides {
 		key, value, ok := strings.Cut(override, "=")
 		if !ok || key == "" {
-			problems = append(problems, fmt.Errorf("--set %q: must be KEY=VALUE, such as job.steps=8", override))
+			problems = append(problems,
+				fmt.Errorf("--set %q: must be KEY=VALUE, such as job.steps=8", override))
 			continue
 		}
 		overrides[key] = value
 	}
 	for _, unknown := range settings.Unknown(overrides) {
-		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value, unknown.Cause, unknown.Allowed))
+		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value,
+			unknown.Cause, unknown.Allowed))
 	}
 	root, err := f.checkout()
 	problems = append(problems, err, f.files.Check(f.dir))
@@ -96,7 +108,8 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	}, nil
 }
 
-// checkout returns the checkout whose bin/ holds the toolchain: --root, or the one that this program is in.
+// checkout returns the checkout whose bin/ holds the toolchain: --root, or the one that this
+// program is in.
 func (f *rehearseFlags) checkout() (string, error) {
 	root := f.root
 	if root == "" {
@@ -116,8 +129,8 @@ func (f *rehearseFlags) checkout() (string, error) {
 	return root, nil
 }
 
-// workDir makes --dir absolute. Without one it creates a temporary folder, which the returned function
-// removes.
+// workDir makes --dir absolute. Without one it creates a temporary folder, which the returned
+// function removes.
 func (f *rehearseFlags) workDir() (remove func(), err error) {
 	if f.dir != "" {
 		f.dir, err = filepath.Abs(f.dir)
@@ -167,7 +180,8 @@ func (f *rehearseFlags) one(command *cobra.Command) (cycle.Result, error) {
 	result, err := cycle.Run(command.Context(), options, f.files, f.keep)
 	switch {
 	case f.keep:
-		fmt.Fprintf(command.OutOrStdout(), "kept; to remove it: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
+		fmt.Fprintf(command.OutOrStdout(),
+			"kept; to remove it: raytrain rehearse destroy --dir %[1]s && raytrain rehearse stop --dir %[1]s\n", f.dir)
 	case err == nil:
 		removeDir()
 		fmt.Fprintln(command.OutOrStdout(), afterwards(f.dir, temporary))

@@ -49,7 +49,8 @@ func TestBadFlagsAreReportedAtOnce(t *testing.T) {
 	_, err := runCommand(t, "rehearse", "--fault", "nope", "--speed", "-1", "--set", "steps",
 		"--set", "job.steps=4", "--set", "job.Steps=4", "--set", "speed=9", "--root", t.TempDir(), "--dir", t.TempDir())
 	require.Error(t, err)
-	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`, "--set job.Steps=4: no such setting; did you mean job.steps?",
+	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`,
+		"--set job.Steps=4: no such setting; did you mean job.steps?",
 		"--set speed=9: no such setting; ", "make setup"} {
 		assert.ErrorContains(t, err, want)
 	}
@@ -77,18 +78,20 @@ func TestACycleSaysWhatBecameOfItsFolder(t *testing.T) {
 func TestSpeedIsANumber(t *testing.T) {
 	t.Parallel()
 	for _, speed := range []string{"NaN", "Inf", "-Inf", "-1"} {
-		_, err := runCommand(t, "rehearse", "--speed="+speed, "--root", t.TempDir(), "--dir", t.TempDir())
+		_, err := runCommand(t, "rehearse", "--speed="+speed, "--root", t.TempDir(), "--dir",
+			t.TempDir())
 		require.ErrorContains(t, err, "must be 0 or more", speed)
 	}
 }
 
-// TestResultFilesAreTriedFirst requires a file that cannot be written to be refused before minutes of
-// work.
+// TestResultFilesAreTriedFirst requires a file that cannot be written to be refused before minutes
+// of work.
 func TestResultFilesAreTriedFirst(t *testing.T) {
 	t.Parallel()
 	absent := filepath.Join(t.TempDir(), "absent", "result")
 	for _, flag := range []string{"--json", "--state", "--timeline"} {
-		_, err := runCommand(t, "rehearse", flag, absent, "--root", t.TempDir(), "--dir", t.TempDir())
+		_, err := runCommand(t, "rehearse", flag, absent, "--root", t.TempDir(), "--dir",
+			t.TempDir())
 		require.ErrorContains(t, err, flag)
 		assert.ErrorContains(t, err, absent)
 	}

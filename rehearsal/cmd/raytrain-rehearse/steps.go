@@ -33,13 +33,19 @@ func stepCommands(flags *rehearseFlags) []*cobra.Command {
 		fresh       bool
 	}{
 		{"up", "Create or update the stack of a kept rehearsal", (*rehearsal.Rehearsal).Up, true},
-		{"preview", "Show what up would do in a kept rehearsal", (*rehearsal.Rehearsal).Preview, true},
-		{"refresh", "Compare the state of a kept rehearsal with its account", (*rehearsal.Rehearsal).Refresh, false},
-		{"destroy", "Destroy the stack of a kept rehearsal and list what is left", (*rehearsal.Rehearsal).Destroy, false},
+		{"preview", "Show what up would do in a kept rehearsal", (*rehearsal.Rehearsal).Preview,
+			true},
+		{"refresh", "Compare the state of a kept rehearsal with its account",
+			(*rehearsal.Rehearsal).Refresh, false},
+		{"destroy", "Destroy the stack of a kept rehearsal and list what is left",
+			(*rehearsal.Rehearsal).Destroy, false},
 	} {
 		commands = append(commands, &cobra.Command{
 			Use: s.name + " --dir DIR", Short: s.short,
-			RunE: func(command *cobra.Command, _ []string) error { return flags.step(command, s.run, s.fresh) },
+			RunE: func(command *cobra.Command,
+				_ []string) error {
+				return flags.step(command, s.run, s.fresh)
+			},
 		})
 	}
 	return commands
@@ -48,7 +54,8 @@ func stepCommands(flags *rehearseFlags) []*cobra.Command {
 // needDir makes --dir absolute. A step without one has no rehearsal to work on.
 func (f *rehearseFlags) needDir(command *cobra.Command) error {
 	if f.dir == "" {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(command.CommandPath(), "raytrain "), errNoDir)
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(command.CommandPath(), "raytrain "),
+			errNoDir)
 	}
 	_, err := f.workDir()
 	return err

@@ -1,6 +1,6 @@
-// Package charts is the chart repository of a rehearsal: stand-ins for the three charts that the program
-// installs. They have the values that the program sets and the pitfalls of the real ones. A comment in
-// the chart's values gives the source of each pitfall.
+// Package charts is the chart repository of a rehearsal: stand-ins for the three charts that the
+// program installs. They have the values that the program sets and the pitfalls of the real ones. A
+// comment in the chart's values gives the source of each pitfall.
 package charts
 
 import (
@@ -54,9 +54,9 @@ func (c Chart) Repository() string {
 	}
 }
 
-// StaleEFARepository is the path of a repository for a fault. Its EFA chart has an allow-list that lacks
-// newer instance types, so that the DaemonSet creates no pod on them and reports no error (eksctl#5090,
-// #8089).
+// StaleEFARepository is the path of a repository for a fault. Its EFA chart has an allow-list that
+// lacks newer instance types, so that the DaemonSet creates no pod on them and reports no error
+// (eksctl#5090, #8089).
 const StaleEFARepository = "eks-charts-stale"
 
 // staleAllowList returns the EFA chart with an allow-list that no value changes.
@@ -64,7 +64,8 @@ func staleAllowList(contents []file) []file {
 	const fromValues = "values: {{- toYaml $.Values.supportedInstanceLabels.values | nindent 22 }}"
 	var stale []file
 	for _, f := range contents {
-		f.data = bytes.ReplaceAll(f.data, []byte(fromValues), []byte("values: [g4dn.12xlarge, p3dn.24xlarge, p4d.24xlarge]"))
+		f.data = bytes.ReplaceAll(f.data, []byte(fromValues),
+			[]byte("values: [g4dn.12xlarge, p3dn.24xlarge, p4d.24xlarge]"))
 		stale = append(stale, f)
 	}
 	return stale
@@ -77,8 +78,8 @@ type Repositories struct {
 	versions map[Chart]string
 }
 
-// New packages the charts. crds is the folder with KubeRay's custom resource definitions, one YAML file
-// each, as in its published module.
+// New packages the charts. crds is the folder with KubeRay's custom resource definitions, one YAML
+// file each, as in its published module.
 func New(crds string) (*Repositories, error) {
 	r := &Repositories{files: map[string][]byte{}, versions: map[Chart]string{}}
 	for _, chart := range All() {
@@ -116,7 +117,8 @@ func (r *Repositories) Handler() http.Handler {
 			http.NotFound(w, request)
 			return
 		}
-		http.ServeContent(w, request, path.Base(request.URL.Path), time.Time{}, bytes.NewReader(data))
+		http.ServeContent(w, request, path.Base(request.URL.Path), time.Time{},
+			bytes.NewReader(data))
 	})
 }
 
@@ -227,8 +229,8 @@ func (r *Repositories) add(chart Chart, repository string, contents []file) erro
 	return nil
 }
 
-// epoch is the time stamp of everything packaged. The same chart must give the same bytes, or a second
-// update would see a change.
+// epoch is the time stamp of everything packaged. The same chart must give the same bytes, or a
+// second update would see a change.
 var epoch = time.Unix(0, 0).UTC()
 
 func pack(folder string, contents []file) ([]byte, error) {
@@ -236,7 +238,8 @@ func pack(folder string, contents []file) ([]byte, error) {
 	compressor := gzip.NewWriter(&packed)
 	writer := tar.NewWriter(compressor)
 	for _, f := range contents {
-		header := &tar.Header{Name: path.Join(folder, f.name), Mode: 0o644, Size: int64(len(f.data)), ModTime: epoch}
+		header := &tar.Header{Name: path.Join(folder, f.name), Mode: 0o644,
+			Size: int64(len(f.data)), ModTime: epoch}
 		if err := writer.WriteHeader(header); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,8 @@ import (
 
 func TestNVIDIAPluginRunsOnlyOnLabelledNodes(t *testing.T) {
 	t.Parallel()
-	set := decode[appsv1.DaemonSet](t, render(t, NVIDIADevicePlugin, "nvidia-device-plugin", nil), "DaemonSet/nvidia-device-plugin")
+	set := decode[appsv1.DaemonSet](t, render(t, NVIDIADevicePlugin, "nvidia-device-plugin", nil),
+		"DaemonSet/nvidia-device-plugin")
 	pod := set.Spec.Template.Spec
 	var keys []string
 	for _, term := range pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
@@ -35,7 +36,8 @@ func TestNVIDIAPluginRunsOnlyOnLabelledNodes(t *testing.T) {
 	}, keys)
 	assert.Equal(t, []corev1.Toleration{
 		{Key: "CriticalAddonsOnly", Operator: corev1.TolerationOpExists},
-		{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+		{Key: "nvidia.com/gpu", Operator: corev1.TolerationOpExists,
+			Effect: corev1.TaintEffectNoSchedule},
 	}, pod.Tolerations)
 	assert.Equal(t, "nvcr.io/nvidia/k8s-device-plugin:v0.20.0", pod.Containers[0].Image)
 	assert.Equal(t, set.Spec.Selector.MatchLabels, set.Spec.Template.Labels)
@@ -44,9 +46,11 @@ func TestNVIDIAPluginRunsOnlyOnLabelledNodes(t *testing.T) {
 
 func TestEFAPluginToleratesNoGPUTaintByDefault(t *testing.T) {
 	t.Parallel()
-	set := decode[appsv1.DaemonSet](t, render(t, EFADevicePlugin, "efa", nil), "DaemonSet/efa-aws-efa-k8s-device-plugin")
+	set := decode[appsv1.DaemonSet](t, render(t, EFADevicePlugin, "efa", nil),
+		"DaemonSet/efa-aws-efa-k8s-device-plugin")
 	pod := set.Spec.Template.Spec
-	assert.Equal(t, []corev1.Toleration{{Key: "CriticalAddonsOnly", Operator: corev1.TolerationOpExists}}, pod.Tolerations)
+	assert.Equal(t, []corev1.Toleration{{Key: "CriticalAddonsOnly",
+		Operator: corev1.TolerationOpExists}}, pod.Tolerations)
 	expressions := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].MatchExpressions
 	assert.Equal(t, "node.kubernetes.io/instance-type", expressions[0].Key)
 	assert.Contains(t, expressions[0].Values, "g6.12xlarge")
@@ -58,11 +62,13 @@ func TestEFAPluginToleratesNoGPUTaintByDefault(t *testing.T) {
 func TestEFAPluginTakesItsSettings(t *testing.T) {
 	t.Parallel()
 	set := decode[appsv1.DaemonSet](t, render(t, EFADevicePlugin, "efa", map[string]any{
-		"tolerations":             []any{map[string]any{"key": "nvidia.com/gpu", "operator": "Exists"}},
-		"nodeSelector":            map[string]any{"role": "gpu-worker"},
-		"image":                   map[string]any{"repository": "r.example/efa", "tag": "v1"},
-		"supportedInstanceLabels": map[string]any{"keys": []any{"node.kubernetes.io/instance-type"}, "values": []any{"g6.12xlarge"}},
-		"additionalPodLabels":     map[string]any{"app": "efa"},
+		"tolerations": []any{map[string]any{"key": "nvidia.com/gpu",
+			"operator": "Exists"}},
+		"nodeSelector": map[string]any{"role": "gpu-worker"},
+		"image":        map[string]any{"repository": "r.example/efa", "tag": "v1"},
+		"supportedInstanceLabels": map[string]any{"keys": []any{"node.kubernetes.io/instance-type"},
+			"values": []any{"g6.12xlarge"}},
+		"additionalPodLabels": map[string]any{"app": "efa"},
 	}), "DaemonSet/efa-aws-efa-k8s-device-plugin")
 	pod := set.Spec.Template.Spec
 	require.Len(t, pod.Tolerations, 2)
@@ -76,7 +82,8 @@ func TestEFAPluginTakesItsSettings(t *testing.T) {
 
 func TestOperatorRunsWithItsOwnAccount(t *testing.T) {
 	t.Parallel()
-	documents := render(t, KubeRayOperator, "kuberay", map[string]any{"nodeSelector": map[string]any{"role": "system"}})
+	documents := render(t, KubeRayOperator, "kuberay",
+		map[string]any{"nodeSelector": map[string]any{"role": "system"}})
 	deployment := decode[appsv1.Deployment](t, documents, "Deployment/kuberay-operator")
 	pod := deployment.Spec.Template.Spec
 	assert.Equal(t, "kuberay-operator", pod.ServiceAccountName)
@@ -98,7 +105,8 @@ func TestOperatorRunsWithItsOwnAccount(t *testing.T) {
 	for _, rule := range role.Rules {
 		assert.NotContains(t, rule.Verbs, "*")
 	}
-	binding := decode[rbacv1.ClusterRoleBinding](t, documents, "ClusterRoleBinding/kuberay-operator")
+	binding := decode[rbacv1.ClusterRoleBinding](t, documents,
+		"ClusterRoleBinding/kuberay-operator")
 	assert.Equal(t, role.Name, binding.RoleRef.Name)
 	assert.Equal(t, "kube-system", binding.Subjects[0].Namespace)
 	decode[rbacv1.Role](t, documents, "Role/kuberay-operator-leader-election")
@@ -107,19 +115,24 @@ func TestOperatorRunsWithItsOwnAccount(t *testing.T) {
 
 func TestOperatorOfOneNamespaceHasNoClusterRole(t *testing.T) {
 	t.Parallel()
-	documents := render(t, KubeRayOperator, "kuberay", map[string]any{"singleNamespaceInstall": true})
+	documents := render(t, KubeRayOperator, "kuberay",
+		map[string]any{"singleNamespaceInstall": true})
 	assert.NotContains(t, documents, "ClusterRole/kuberay-operator")
-	assert.Equal(t, "Role", decode[rbacv1.RoleBinding](t, documents, "RoleBinding/kuberay-operator").RoleRef.Kind)
+	assert.Equal(t, "Role", decode[rbacv1.RoleBinding](t, documents,
+		"RoleBinding/kuberay-operator").RoleRef.Kind)
 	deployment := decode[appsv1.Deployment](t, documents, "Deployment/kuberay-operator")
-	assert.Contains(t, deployment.Spec.Template.Spec.Containers[0].Args, "--watch-namespace=kube-system")
+	assert.Contains(t, deployment.Spec.Template.Spec.Containers[0].Args,
+		"--watch-namespace=kube-system")
 }
 
 func newTestRepositories(t *testing.T) *Repositories {
 	t.Helper()
 	dir := t.TempDir()
 	definition := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: rayclusters.ray.io}\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "ray.io_rayclusters.yaml"), []byte(definition), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte("resources: []\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "ray.io_rayclusters.yaml"),
+		[]byte(definition), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"),
+		[]byte("resources: []\n"), 0o600))
 	r, err := New(dir)
 	require.NoError(t, err)
 	return r
@@ -141,11 +154,13 @@ func TestHelmFindsEachChartByItsIndex(t *testing.T) {
 	r := newTestRepositories(t)
 	server := httptest.NewServer(r.Handler())
 	t.Cleanup(server.Close)
-	want := map[Chart]string{NVIDIADevicePlugin: "0.20.0", EFADevicePlugin: "v0.5.30", KubeRayOperator: "1.6.2"}
+	want := map[Chart]string{NVIDIADevicePlugin: "0.20.0", EFADevicePlugin: "v0.5.30",
+		KubeRayOperator: "1.6.2"}
 	for _, chart := range All() {
 		assert.Equal(t, want[chart], r.Version(chart))
 		var listing index
-		require.NoError(t, yaml.Unmarshal(get(t, server.URL+"/"+chart.Repository()+"/index.yaml"), &listing))
+		require.NoError(t, yaml.Unmarshal(get(t, server.URL+"/"+chart.Repository()+"/index.yaml"),
+			&listing))
 		entry := listing.Entries[string(chart)][0]
 		assert.Equal(t, want[chart], entry.Version)
 		archive := get(t, server.URL+"/"+chart.Repository()+"/"+entry.URLs[0])
@@ -175,7 +190,8 @@ func TestNewNeedsTheDefinitions(t *testing.T) {
 	_, err := New(empty)
 	require.ErrorContains(t, err, empty)
 	require.ErrorContains(t, err, "make setup")
-	require.NoError(t, os.WriteFile(filepath.Join(empty, "other.yaml"), []byte("kind: List\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(empty, "other.yaml"), []byte("kind: List\n"),
+		0o600))
 	_, err = New(empty)
 	require.ErrorContains(t, err, "make setup")
 }

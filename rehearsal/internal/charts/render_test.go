@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// render does what Helm does with a chart's templates, as far as these charts
-// need it: the template functions of the same names and the same built-in objects.
+// render does what Helm does with a chart's templates, as far as these charts need it: the template
+// functions of the same names and the same built-in objects.
 func render(t *testing.T, chart Chart, release string, overrides map[string]any) map[string]string {
 	t.Helper()
 	contents, err := chartFiles(chart)
@@ -68,7 +68,8 @@ func render(t *testing.T, chart Chart, release string, overrides map[string]any)
 		}
 	}
 	maps.Copy(values, overrides)
-	chartObject := map[string]any{"Name": about["name"], "Version": about["version"], "AppVersion": about["appVersion"]}
+	chartObject := map[string]any{"Name": about["name"], "Version": about["version"],
+		"AppVersion": about["appVersion"]}
 	data := map[string]any{
 		"Values": values, "Chart": chartObject,
 		"Release": map[string]any{"Name": release, "Namespace": "kube-system", "Service": "Helm"},

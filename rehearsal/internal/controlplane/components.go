@@ -15,25 +15,27 @@ import (
 )
 
 const (
-	// pollEvery is short beside the second that a component takes to start.
+	// pollEvery is short compared with the second that a component takes to start.
 	pollEvery = 50 * time.Millisecond
-	// probeTimeout bounds one question to a component; an API server that starts may accept and then not answer.
+	// probeTimeout bounds one request to a component. A starting API server may accept a connection
+	// and then not answer.
 	probeTimeout = 2 * time.Second
 )
 
-// errNotReady means that a component runs, but did not get ready in time.
-var errNotReady = errors.New("it did not get ready in time")
+// errNotReady means that a component runs but was not ready in time.
+var errNotReady = errors.New("it was not ready in time")
 
 // component is one program of the control plane.
 type component struct {
 	// name is the program's name within the multi-call binary.
 	name string
 	args []string
-	// ready is the URL that answers 200 when the component does its work.
+	// ready is the URL that returns 200 when the component works.
 	ready string
 }
 
-// stages lists the components in the order of their needs; those of one stage start together.
+// stages returns the components in the order in which they depend on each other. Those of one stage
+// start together.
 func (c *ControlPlane) stages() [][]component {
 	return [][]component{{c.etcd()}, {c.apiServer()}, {c.controllerManager(), c.scheduler()}}
 }
@@ -45,10 +47,12 @@ func (c *ControlPlane) etcd() component {
 	return component{name: "etcd", ready: client + "/readyz", args: []string{
 		"--data-dir=" + filepath.Join(c.config.Dir, "etcd"),
 		"--listen-client-urls=" + client, "--advertise-client-urls=" + client,
-		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=default=" + peer,
+		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" +
+			peer, "--initial-cluster=default=" + peer,
 		"--cert-file=" + cert, "--key-file=" + key, "--trusted-ca-file=" + ca, "--client-cert-auth",
-		"--peer-cert-file=" + cert, "--peer-key-file=" + key, "--peer-trusted-ca-file=" + ca, "--peer-client-cert-auth",
-		// A rehearsal survives its processes being killed, not the machine losing power; waiting for disks would be slow.
+		"--peer-cert-file=" + cert, "--peer-key-file=" + key, "--peer-trusted-ca-file=" +
+			ca, "--peer-client-cert-auth",
+		// Data survives a killed process, not a power failure. Waiting for the disk would be slow.
 		"--unsafe-no-fsync",
 		"--log-level=warn",
 	}}
@@ -57,22 +61,28 @@ func (c *ControlPlane) etcd() component {
 func (c *ControlPlane) apiServer() component {
 	args := []string{
 		fmt.Sprintf("--etcd-servers=https://127.0.0.1:%d", c.ports.Etcd),
-		"--etcd-cafile=" + c.pki.path("ca.crt"), "--etcd-certfile=" + c.pki.path("local.crt"), "--etcd-keyfile=" + c.pki.path("local.key"),
+		"--etcd-cafile=" + c.pki.path("ca.crt"), "--etcd-certfile=" +
+			c.pki.path("local.crt"), "--etcd-keyfile=" + c.pki.path("local.key"),
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", c.ports.APIServer),
-		// Without it the server looks for the machine's own address, and a machine without network has none.
+		// Without it the server looks for an address of the machine, and a machine without network
+		// has none.
 		"--advertise-address=127.0.0.1",
-		// Nobody can reach 127.0.0.1 from a pod: pods are told of a proxy in their own network instead.
+		// Pods cannot reach 127.0.0.1. They use a proxy in their own network.
 		"--endpoint-reconciler-type=none",
-		"--tls-cert-file=" + c.pki.path("apiserver.crt"), "--tls-private-key-file=" + c.pki.path("apiserver.key"),
+		"--tls-cert-file=" + c.pki.path("apiserver.crt"), "--tls-private-key-file=" +
+			c.pki.path("apiserver.key"),
 		"--client-ca-file=" + c.pki.path("ca.crt"),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + c.pki.path("sa.pub"), "--service-account-signing-key-file=" + c.pki.path("sa.key"),
+		"--service-account-key-file=" +
+			c.pki.path("sa.pub"), "--service-account-signing-key-file=" + c.pki.path("sa.key"),
 		"--service-cluster-ip-range=" + c.config.ServiceCIDR,
 		"--authorization-mode=RBAC",
-		// EKS runs it too: it lets pods that ask for a device onto nodes that are tainted with the device's name.
+		// EKS runs it too: pods that request a device tolerate the taint with the device's name.
 		"--enable-admission-plugins=ExtendedResourceToleration",
 		"--allow-privileged=true",
-		"--kubelet-client-certificate=" + c.pki.path("kubelet-client.crt"), "--kubelet-client-key=" + c.pki.path("kubelet-client.key"),
+		"--kubelet-client-certificate=" +
+			c.pki.path("kubelet-client.crt"), "--kubelet-client-key=" +
+			c.pki.path("kubelet-client.key"),
 		"--kubelet-certificate-authority=" + c.pki.path("ca.crt"),
 		"--kubelet-preferred-address-types=InternalIP",
 		"--profiling=false",
@@ -81,7 +91,8 @@ func (c *ControlPlane) apiServer() component {
 		args = append(args,
 			"--authentication-token-webhook-config-file="+c.kubeconfig("token-webhook"),
 			"--authentication-token-webhook-version=v1",
-			// Access that the account takes away must soon be gone: the default keeps an answer for two minutes.
+			// Access that the account removes must end soon. The default caches an answer for two
+			// minutes.
 			"--authentication-token-webhook-cache-ttl=10s",
 		)
 	}
@@ -90,7 +101,8 @@ func (c *ControlPlane) apiServer() component {
 
 func (c *ControlPlane) controllerManager() component {
 	return component{
-		name: "kube-controller-manager", ready: fmt.Sprintf("https://127.0.0.1:%d/healthz", c.ports.ControllerManager),
+		name: "kube-controller-manager", ready: fmt.Sprintf("https://127.0.0.1:%d/healthz",
+			c.ports.ControllerManager),
 		args: append(c.clientArgs("controller-manager", c.ports.ControllerManager),
 			"--cluster-name="+c.config.ClusterName,
 			"--use-service-account-credentials=true",
@@ -102,19 +114,22 @@ func (c *ControlPlane) controllerManager() component {
 
 func (c *ControlPlane) scheduler() component {
 	return component{
-		name: "kube-scheduler", ready: fmt.Sprintf("https://127.0.0.1:%d/healthz", c.ports.Scheduler),
+		name: "kube-scheduler", ready: fmt.Sprintf("https://127.0.0.1:%d/healthz",
+			c.ports.Scheduler),
 		args: c.clientArgs("scheduler", c.ports.Scheduler),
 	}
 }
 
-// clientArgs are the arguments that the two clients of the API server share. There is one of each, so nobody has to be
-// elected leader.
+// clientArgs returns the arguments that the two clients of the API server share. There is one of
+// each, so that neither elects a leader.
 func (c *ControlPlane) clientArgs(identity string, port int) []string {
 	kubeconfig := c.kubeconfig(identity)
 	return []string{
-		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" +
+			kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
 		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
-		"--tls-cert-file=" + c.pki.path("local.crt"), "--tls-private-key-file=" + c.pki.path("local.key"),
+		"--tls-cert-file=" + c.pki.path("local.crt"), "--tls-private-key-file=" +
+			c.pki.path("local.key"),
 		"--leader-elect=false", "--profiling=false",
 	}
 }
@@ -130,7 +145,8 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 		}
 		command := exec.Command(c.config.Tools.Binary, arguments...)
 		command.Dir = c.config.Dir
-		// Nothing of the caller's environment may change how a component behaves; etcd reads flags from there.
+		// The caller's environment must not change how a component behaves: etcd reads flags from
+		// it.
 		command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.config.Dir}
 		process, err := launch(part.name, c.LogPath(part.name), command)
 		if err != nil {
@@ -144,7 +160,8 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 			return err
 		}
 		c.seconds[part.name] = time.Since(begin)
-		c.config.Log.Debug("control plane component is ready", "component", part.name, "seconds", time.Since(begin).Seconds())
+		c.config.Log.Debug("control plane component is ready", "component", part.name, "seconds",
+			time.Since(begin).Seconds())
 		go c.watch(started[i])
 	}
 	return nil
@@ -154,11 +171,12 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 func (c *ControlPlane) watch(part *process) {
 	<-part.ended
 	if !c.stopping.Load() {
-		c.config.Log.Error("control plane component ended", "cluster", c.config.ClusterName, "error", part.failure())
+		c.config.Log.Error("control plane component ended", "cluster", c.config.ClusterName,
+			"error", part.failure())
 	}
 }
 
-// waitReady polls the component until it is ready, has ended or ctx is over.
+// waitReady polls the component until it is ready, has ended or ctx ends.
 func (c *ControlPlane) waitReady(ctx context.Context, part *process, probe string) error {
 	client, err := c.probeClient()
 	if err != nil {
@@ -182,7 +200,8 @@ func (c *ControlPlane) waitReady(ctx context.Context, part *process, probe strin
 	}
 }
 
-// probeClient is an HTTP client that shows the administrator's certificate and believes this control plane's authority.
+// probeClient returns an HTTP client with the administrator's certificate that trusts this control
+// plane's authority.
 func (c *ControlPlane) probeClient() (*http.Client, error) {
 	certificate, err := tls.X509KeyPair(c.pki.admin.certPEM, c.pki.admin.keyPEM)
 	if err != nil {
@@ -196,15 +215,15 @@ func (c *ControlPlane) probeClient() (*http.Client, error) {
 	}, nil
 }
 
-// ask returns nil if the URL answers 200.
+// ask returns nil if the URL returns 200.
 func ask(ctx context.Context, client *http.Client, probe string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, probe, nil)
 	if err != nil {
-		return fmt.Errorf("asking %q: %w", probe, err)
+		return fmt.Errorf("calling %q: %w", probe, err)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("asking %q: %w", probe, err)
+		return fmt.Errorf("calling %q: %w", probe, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusOK {
@@ -214,5 +233,5 @@ func ask(ctx context.Context, client *http.Client, probe string) error {
 	if err != nil {
 		return fmt.Errorf("reading the answer of %q: %w", probe, err)
 	}
-	return fmt.Errorf("asking %q: %s: %s", probe, response.Status, strings.TrimSpace(string(body)))
+	return fmt.Errorf("calling %q: %s: %s", probe, response.Status, strings.TrimSpace(string(body)))
 }

@@ -19,12 +19,13 @@ type ControlPlane struct {
 	ports     ports
 	processes []*process
 	seconds   map[string]time.Duration
-	// stopping is set before the components are asked to end, so that their end is no surprise.
+	// stopping is set before the components are stopped, so that their end is no failure.
 	stopping atomic.Bool
 }
 
-// Start brings the control plane up and returns when the API server, the controller manager and the scheduler all
-// answer that they are ready. The children end when this process ends, however it ends. ctx bounds the start only.
+// Start starts the control plane and returns when the API server, the controller manager and the
+// scheduler are ready. The child processes end when this process ends, even when it is killed. ctx
+// bounds the start only.
 func Start(ctx context.Context, config Config) (*ControlPlane, error) {
 	config, err := config.withDefaults()
 	if err != nil {
@@ -40,10 +41,12 @@ func Start(ctx context.Context, config Config) (*ControlPlane, error) {
 		return nil, fmt.Errorf("choosing ports of control plane %q: %w", config.ClusterName, err)
 	}
 	if plane.pki, err = loadPKI(filepath.Join(config.Dir, "pki"), config); err != nil {
-		return nil, fmt.Errorf("preparing certificates of control plane %q: %w", config.ClusterName, err)
+		return nil, fmt.Errorf("preparing certificates of control plane %q: %w", config.ClusterName,
+			err)
 	}
 	if err := plane.writeKubeconfigs(); err != nil {
-		return nil, fmt.Errorf("writing kubeconfigs of control plane %q: %w", config.ClusterName, err)
+		return nil, fmt.Errorf("writing kubeconfigs of control plane %q: %w", config.ClusterName,
+			err)
 	}
 	for _, stage := range plane.stages() {
 		if err := plane.startStage(ctx, stage); err != nil {
@@ -54,25 +57,27 @@ func Start(ctx context.Context, config Config) (*ControlPlane, error) {
 	return plane, nil
 }
 
-// Endpoint is the API server's URL, on 127.0.0.1.
+// Endpoint returns the API server's URL, on 127.0.0.1.
 func (c *ControlPlane) Endpoint() string {
 	return fmt.Sprintf("https://127.0.0.1:%d", c.ports.APIServer)
 }
 
-// APIServerPort is the port of Endpoint, for proxies that bring it into other networks.
+// APIServerPort returns the port of Endpoint, for proxies into other networks.
 func (c *ControlPlane) APIServerPort() int { return c.ports.APIServer }
 
-// CAPEM is the certificate that API server and kubelets are verified by, PEM encoded.
+// CAPEM returns the CA certificate of the API server and the kubelets, PEM encoded.
 func (c *ControlPlane) CAPEM() []byte { return c.pki.CAPEM() }
 
-// PKI is the control plane's certificate authority.
+// PKI returns the control plane's certificate authority.
 func (c *ControlPlane) PKI() *PKI { return c.pki }
 
-// AdminKubeconfig is the path of a kubeconfig with every right, for the rehearsal's own use.
+// AdminKubeconfig returns the path of a kubeconfig of a cluster administrator, for the rehearsal's
+// own use.
 func (c *ControlPlane) AdminKubeconfig() string { return c.kubeconfig("admin") }
 
-// AdminConfig is a client configuration with every right, by client certificate, for the rehearsal's own use. It has no
-// limit of its own on requests per second: the server's priorities and fairness are enough on one machine.
+// AdminConfig returns a client configuration of a cluster administrator, for the rehearsal's own
+// use. It does not limit the requests per second: the server's priority and fairness suffice on one
+// machine.
 func (c *ControlPlane) AdminConfig() *rest.Config {
 	return &rest.Config{
 		Host: c.Endpoint(),
@@ -83,12 +88,13 @@ func (c *ControlPlane) AdminConfig() *rest.Config {
 	}
 }
 
-// LogPath is the log file of a component: etcd, kube-apiserver, kube-controller-manager or kube-scheduler.
+// LogPath returns the log file of a component: etcd, kube-apiserver, kube-controller-manager or
+// kube-scheduler.
 func (c *ControlPlane) LogPath(component string) string {
 	return filepath.Join(c.config.Dir, "logs", component+".log")
 }
 
-// StartSeconds says how long each component took from its start until it was ready.
+// StartSeconds returns how long each component took from its start until it was ready.
 func (c *ControlPlane) StartSeconds() map[string]time.Duration {
 	copied := make(map[string]time.Duration, len(c.seconds))
 	for name, took := range c.seconds {
@@ -97,8 +103,8 @@ func (c *ControlPlane) StartSeconds() map[string]time.Duration {
 	return copied
 }
 
-// Stop ends the components, the last started first: it asks, and kills what has not ended after a few seconds or when
-// ctx ends. The data stays. Stopping twice is no error.
+// Stop stops the components, the last started first. It kills those that do not end within a few
+// seconds or before ctx ends. The data stays. Stopping twice is no error.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.stopping.Store(true)
 	var problems []error

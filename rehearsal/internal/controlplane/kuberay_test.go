@@ -32,12 +32,13 @@ const (
 	bindingTimeout = 3 * time.Minute
 )
 
-// The ground that everything else stands on: the real operator turns a RayCluster into pods, and the real scheduler
-// binds them to nodes that are API objects with the labels, taints and resources of the machines on AWS.
+// The real operator creates the pods of a RayCluster, and the real scheduler binds them to nodes
+// that are API objects with the labels, taints and resources of the machines on AWS.
 func TestARayClusterIsBoundToTheNodesThatFitIt(t *testing.T) {
 	found := tools(t)
 	began := time.Now()
-	plane := start(t, controlplane.Config{Dir: t.TempDir(), Tools: found.Kubernetes, ClusterName: "ground"})
+	plane := start(t, controlplane.Config{Dir: t.TempDir(), Tools: found.Kubernetes,
+		ClusterName: "ground"})
 	api := client(t, plane)
 	objects, err := dynamic.NewForConfig(plane.AdminConfig())
 	require.NoError(t, err)
@@ -51,7 +52,8 @@ func TestARayClusterIsBoundToTheNodesThatFitIt(t *testing.T) {
 	require.NoError(t, err)
 	for i := range 2 {
 		_, err = api.CoreV1().Nodes().Create(t.Context(), node(fmt.Sprintf("gpu-%d", i),
-			[]corev1.Taint{{Key: string(gpu), Value: "present", Effect: corev1.TaintEffectNoSchedule}},
+			[]corev1.Taint{{Key: string(gpu), Value: "present",
+				Effect: corev1.TaintEffectNoSchedule}},
 			corev1.ResourceList{
 				"cpu": resource.MustParse("47810m"), "memory": resource.MustParse("180Gi"), "pods": resource.MustParse("234"),
 				gpu: resource.MustParse("4"), efa: resource.MustParse("1"),
@@ -62,7 +64,8 @@ func TestARayClusterIsBoundToTheNodesThatFitIt(t *testing.T) {
 
 	bound := map[string]corev1.Pod{}
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		pods, err := api.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "ray.io/cluster=fsdp"})
+		pods, err := api.CoreV1().Pods("default").List(t.Context(),
+			metav1.ListOptions{LabelSelector: "ray.io/cluster=fsdp"})
 		require.NoError(c, err)
 		require.Len(c, pods.Items, 3, "one head and two workers")
 		clear(bound)
@@ -71,29 +74,32 @@ func TestARayClusterIsBoundToTheNodesThatFitIt(t *testing.T) {
 			bound[pod.Spec.NodeName] = pod
 		}
 	}, bindingTimeout, 100*time.Millisecond)
-	t.Logf("head and workers bound %.1f s after the control plane's start began", time.Since(began).Seconds())
+	t.Logf("head and workers bound %.1f s after the control plane's start began",
+		time.Since(began).Seconds())
 
 	assert.Equal(t, "head", bound["system"].Labels["ray.io/node-type"])
 	for _, name := range []string{"gpu-0", "gpu-1"} {
 		pod := bound[name]
 		assert.Equal(t, "worker", pod.Labels["ray.io/node-type"], name)
-		// Nobody wrote these tolerations: the admission plug-in that EKS runs too adds them.
+		// The admission plug-in that EKS runs too adds these tolerations.
 		tolerated := map[string]bool{}
 		for _, toleration := range pod.Spec.Tolerations {
 			tolerated[toleration.Key] = true
 		}
-		assert.True(t, tolerated[string(gpu)] && tolerated[string(efa)], "%s tolerates %v", name, pod.Spec.Tolerations)
+		assert.True(t, tolerated[string(gpu)] && tolerated[string(efa)], "%s tolerates %v", name,
+			pod.Spec.Tolerations)
 		assert.Contains(t, environmentOf(pod), "RAY_AUTH_TOKEN", name)
 	}
 	_, err = api.CoreV1().Secrets("default").Get(t.Context(), "fsdp", metav1.GetOptions{})
 	assert.NoError(t, err, "the operator makes the token's Secret")
 }
 
-// applyCRDs creates KubeRay's kinds and waits until the API server serves them: an operator that is there earlier gives
-// up on a kind for a while.
+// applyCRDs creates KubeRay's kinds and waits until the API server serves them: an operator that
+// starts earlier does not watch a missing kind for a while.
 func applyCRDs(t *testing.T, objects dynamic.Interface, folder string) {
 	t.Helper()
-	kinds := objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	kinds := objects.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io",
+		Version: "v1", Resource: "customresourcedefinitions"})
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -104,7 +110,8 @@ func applyCRDs(t *testing.T, objects dynamic.Interface, folder string) {
 		require.NoError(t, yaml.Unmarshal(content, &object.Object))
 		_, err = kinds.Create(t.Context(), &object, metav1.CreateOptions{})
 		require.NoError(t, err)
-		served := rayv1.SchemeGroupVersion.WithResource(strings.TrimSuffix(object.GetName(), "."+rayv1.GroupVersion.Group))
+		served := rayv1.SchemeGroupVersion.WithResource(strings.TrimSuffix(object.GetName(),
+			"."+rayv1.GroupVersion.Group))
 		require.Eventually(t, func() bool {
 			_, err := objects.Resource(served).List(t.Context(), metav1.ListOptions{})
 			return err == nil
@@ -112,7 +119,7 @@ func applyCRDs(t *testing.T, objects dynamic.Interface, folder string) {
 	}
 }
 
-// rayClusters is where the API server keeps RayClusters.
+// rayClusters is the resource of RayClusters.
 var rayClusters = rayv1.SchemeGroupVersion.WithResource("rayclusters")
 
 // runOperator runs KubeRay's operator until the test ends.
@@ -120,7 +127,8 @@ func runOperator(t *testing.T, plane *controlplane.ControlPlane, binary string) 
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), "operator.log"))
 	require.NoError(t, err)
-	operator := exec.Command(binary, "--kubeconfig="+plane.AdminKubeconfig(), "--leader-election-namespace=default",
+	operator := exec.Command(binary, "--kubeconfig="+plane.AdminKubeconfig(),
+		"--leader-election-namespace=default",
 		"--enable-leader-election=false", "--metrics-addr=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0")
 	operator.Stdout, operator.Stderr = log, log
 	operator.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -136,23 +144,26 @@ func runOperator(t *testing.T, plane *controlplane.ControlPlane, binary string) 
 	})
 }
 
-// node is a machine that exists in the API only.
+// node returns a node that exists in the API only.
 func node(name string, taints []corev1.Taint, allocatable corev1.ResourceList) *corev1.Node {
 	role := "gpu-worker"
 	if name == "system" {
 		role = "system"
 	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"role": role, "kubernetes.io/os": "linux"}},
-		Spec:       corev1.NodeSpec{Taints: taints},
+		ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{"role": role, "kubernetes.io/os": "linux"}},
+		Spec: corev1.NodeSpec{Taints: taints},
 		Status: corev1.NodeStatus{
 			Capacity: allocatable, Allocatable: allocatable,
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady,
+				Status: corev1.ConditionTrue}},
 		},
 	}
 }
 
-// createRayCluster asks for a head on the system machine and for one worker on each GPU machine.
+// createRayCluster creates a RayCluster with a head on the system node and a worker on each GPU
+// node.
 func createRayCluster(t *testing.T, objects dynamic.Interface) {
 	t.Helper()
 	template := func(role string, limits corev1.ResourceList) corev1.PodTemplateSpec {
@@ -166,14 +177,17 @@ func createRayCluster(t *testing.T, objects dynamic.Interface) {
 	}
 	two := int32(2)
 	cluster := &rayv1.RayCluster{
-		TypeMeta:   metav1.TypeMeta{APIVersion: rayv1.SchemeGroupVersion.String(), Kind: "RayCluster"},
+		TypeMeta: metav1.TypeMeta{APIVersion: rayv1.SchemeGroupVersion.String(),
+			Kind: "RayCluster"},
 		ObjectMeta: metav1.ObjectMeta{Name: "fsdp", Namespace: "default"},
 		Spec: rayv1.RayClusterSpec{
 			RayVersion:  "2.58.0",
 			AuthOptions: &rayv1.AuthOptions{Mode: rayv1.AuthModeToken},
 			HeadGroupSpec: rayv1.HeadGroupSpec{
 				RayStartParams: map[string]string{"num-cpus": "0"},
-				Template:       template("system", corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("8Gi")}),
+				Template: template("system",
+					corev1.ResourceList{"cpu": resource.MustParse("2"),
+						"memory": resource.MustParse("8Gi")}),
 			},
 			WorkerGroupSpecs: []rayv1.WorkerGroupSpec{{
 				GroupName: "gpu", Replicas: &two, MinReplicas: &two, MaxReplicas: &two,
@@ -186,11 +200,12 @@ func createRayCluster(t *testing.T, objects dynamic.Interface) {
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cluster)
 	require.NoError(t, err)
-	_, err = objects.Resource(rayClusters).Namespace("default").Create(t.Context(), &unstructured.Unstructured{Object: content}, metav1.CreateOptions{})
+	_, err = objects.Resource(rayClusters).Namespace("default").Create(t.Context(),
+		&unstructured.Unstructured{Object: content}, metav1.CreateOptions{})
 	require.NoError(t, err)
 }
 
-// environmentOf names the variables of a pod's first container.
+// environmentOf returns the names of the variables of a pod's first container.
 func environmentOf(pod corev1.Pod) []string {
 	var names []string
 	for _, variable := range pod.Spec.Containers[0].Env {

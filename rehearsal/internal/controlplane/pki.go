@@ -18,16 +18,17 @@ import (
 )
 
 const (
-	// authorityLife outlives any rehearsal that somebody keeps.
+	// authorityLife is longer than anyone keeps a rehearsal.
 	authorityLife = 10 * 365 * 24 * time.Hour
-	// leafLife may be shorter: leaves are issued anew at each start.
+	// leafLife may be shorter: each start issues new leaf certificates.
 	leafLife = 365 * 24 * time.Hour
-	// clockSkew allows for clocks that were set back a little since the certificate was made.
+	// clockSkew allows for a clock that was set back a little after the certificate was issued.
 	clockSkew = time.Hour
 )
 
-// PKI is a control plane's certificate authority and what it issued. The authority and the key that signs service
-// account tokens stay the same across starts, so that kubeconfigs and tokens in pods stay valid.
+// PKI is a control plane's certificate authority and the certificates that it issued. The authority
+// and the key of service account tokens stay the same across starts, so that kubeconfigs and tokens
+// in pods stay valid.
 type PKI struct {
 	dir       string
 	authority authority
@@ -45,25 +46,26 @@ type authority struct {
 // pair is a certificate and its key, PEM encoded.
 type pair struct{ certPEM, keyPEM []byte }
 
-// subject is whom a certificate is for: a user and its groups to the API server, or a server with its names.
+// subject is the subject of a certificate: a user with its groups, or a server with its names.
 type subject struct {
 	name   string
 	groups []string
 	hosts  []string
 }
 
-// CAPEM is the authority's certificate, PEM encoded.
+// CAPEM returns the authority's certificate, PEM encoded.
 func (p *PKI) CAPEM() []byte { return p.authority.pem }
 
-// ClientCAs verifies client certificates that this authority issued, such as the one that the API server shows to kubelets.
+// ClientCAs returns the pool that verifies client certificates of this authority, such as the one
+// that the API server presents to kubelets.
 func (p *PKI) ClientCAs() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(p.authority.certificate)
 	return pool
 }
 
-// ServingCertificate issues a server certificate for the given names and addresses, which the API server accepts from a
-// kubelet.
+// ServingCertificate issues a server certificate for the given names and addresses, which the API
+// server accepts from a kubelet.
 func (p *PKI) ServingCertificate(hosts ...string) (tls.Certificate, error) {
 	if len(hosts) == 0 {
 		return tls.Certificate{}, errors.New("issuing a serving certificate: no host was named")
@@ -74,22 +76,24 @@ func (p *PKI) ServingCertificate(hosts ...string) (tls.Certificate, error) {
 	}
 	certificate, err := tls.X509KeyPair(issued.certPEM, issued.keyPEM)
 	if err != nil {
-		return tls.Certificate{}, fmt.Errorf("reading back the serving certificate for %q: %w", hosts, err)
+		return tls.Certificate{}, fmt.Errorf("reading back the serving certificate for %q: %w",
+			hosts, err)
 	}
 	return certificate, nil
 }
 
-// path is where the file of that name lies.
+// path returns the path of a file of the PKI.
 func (p *PKI) path(name string) string { return filepath.Join(p.dir, name) }
 
-// loadPKI reads the authority of dir, or makes one, and issues the control plane's certificates.
+// loadPKI reads the authority in dir, or creates one, and issues the control plane's certificates.
 func loadPKI(dir string, config Config) (*PKI, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making folder %q: %w", dir, err)
 	}
 	pki := &PKI{dir: dir}
 	var err error
-	if pki.authority, err = loadAuthority(pki.path("ca.crt"), pki.path("ca.key"), config.ClusterName); err != nil {
+	if pki.authority, err = loadAuthority(pki.path("ca.crt"), pki.path("ca.key"),
+		config.ClusterName); err != nil {
 		return nil, err
 	}
 	if err := ensureServiceAccountKey(pki.path("sa.key"), pki.path("sa.pub")); err != nil {
@@ -104,11 +108,14 @@ func loadPKI(dir string, config Config) (*PKI, error) {
 		keep *pair
 		of   subject
 	}{
-		// system:masters may do everything, whatever RBAC says: the rehearsal's own hand.
-		{"admin", &pki.admin, subject{name: "raytrain-rehearsal", groups: []string{"system:masters"}}},
-		{"controller-manager", &pki.controllerManager, subject{name: "system:kube-controller-manager"}},
+		// system:masters may do everything, whatever RBAC says.
+		{"admin", &pki.admin, subject{name: "raytrain-rehearsal",
+			groups: []string{"system:masters"}}},
+		{"controller-manager", &pki.controllerManager,
+			subject{name: "system:kube-controller-manager"}},
 		{"scheduler", &pki.scheduler, subject{name: "system:kube-scheduler"}},
-		{"kubelet-client", &pki.kubeletClient, subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}}},
+		{"kubelet-client", &pki.kubeletClient,
+			subject{name: "kube-apiserver-kubelet-client", groups: []string{"system:masters"}}},
 		{"apiserver", new(pair), subject{name: "kube-apiserver", hosts: serverHosts}},
 		{"local", new(pair), subject{name: "localhost", hosts: []string{"localhost", "127.0.0.1"}}},
 	} {
@@ -122,7 +129,7 @@ func loadPKI(dir string, config Config) (*PKI, error) {
 	return pki, nil
 }
 
-// apiServerHosts are the names and addresses by which clients call the API server: pods use the Service's.
+// apiServerHosts returns the names and addresses of the API server. Pods use those of its Service.
 func apiServerHosts(config Config) ([]string, error) {
 	_, services, err := net.ParseCIDR(config.ServiceCIDR)
 	if err != nil {
@@ -137,7 +144,7 @@ func apiServerHosts(config Config) ([]string, error) {
 	return append(hosts, config.ExtraSANs...), nil
 }
 
-// loadAuthority reads the authority, or makes one if there is none.
+// loadAuthority reads the authority, or creates one if there is none.
 func loadAuthority(certPath, keyPath, clusterName string) (authority, error) {
 	certPEM, certErr := os.ReadFile(certPath)
 	keyPEM, keyErr := os.ReadFile(keyPath)
@@ -158,7 +165,7 @@ func loadAuthority(certPath, keyPath, clusterName string) (authority, error) {
 	return authority{certificate: loaded.Leaf, key: key, pem: certPEM}, nil
 }
 
-// newAuthority makes a self-signed authority and writes it down.
+// newAuthority creates and stores a self-signed authority.
 func newAuthority(certPath, keyPath, clusterName string) (authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -188,10 +195,11 @@ func newAuthority(certPath, keyPath, clusterName string) (authority, error) {
 		return authority{}, err
 	}
 	made := authority{certificate: certificate, key: key, pem: encodePEM("CERTIFICATE", der)}
-	return made, errors.Join(os.WriteFile(certPath, made.pem, 0o644), os.WriteFile(keyPath, keyPEM, 0o600))
+	return made, errors.Join(os.WriteFile(certPath, made.pem, 0o644),
+		os.WriteFile(keyPath, keyPEM, 0o600))
 }
 
-// issue signs a certificate for both ends of a connection: some parts, such as kubelets, are both.
+// issue signs a certificate for clients and servers: some components, such as kubelets, are both.
 func (a authority) issue(to subject) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -226,7 +234,7 @@ func (a authority) issue(to subject) (pair, error) {
 	return pair{certPEM: encodePEM("CERTIFICATE", der), keyPEM: keyPEM}, nil
 }
 
-// write puts the pair into base.crt and base.key.
+// write writes the pair to base.crt and base.key.
 func (p pair) write(base string) error {
 	if err := os.WriteFile(base+".crt", p.certPEM, 0o644); err != nil {
 		return fmt.Errorf("writing a certificate: %w", err)
@@ -237,7 +245,8 @@ func (p pair) write(base string) error {
 	return nil
 }
 
-// ensureServiceAccountKey makes the key pair that signs and verifies service account tokens, unless there is one.
+// ensureServiceAccountKey creates the key pair that signs and verifies service account tokens,
+// unless it exists.
 func ensureServiceAccountKey(keyPath, publicPath string) error {
 	if _, err := os.Stat(publicPath); err == nil {
 		return nil
@@ -257,7 +266,7 @@ func ensureServiceAccountKey(keyPath, publicPath string) error {
 	if err := os.WriteFile(keyPath, keyPEM, 0o600); err != nil {
 		return fmt.Errorf("writing the service accounts' key: %w", err)
 	}
-	// The public part is written last: it is what says that both are there.
+	// The public part is written last: its existence means that both exist.
 	if err := os.WriteFile(publicPath, encodePEM("PUBLIC KEY", public), 0o644); err != nil {
 		return fmt.Errorf("writing the service accounts' public key: %w", err)
 	}

@@ -12,14 +12,16 @@ import (
 )
 
 func TestAPIServerCertificateCoversEveryWayToReachIt(t *testing.T) {
-	pki, err := loadPKI(t.TempDir(), Config{ClusterName: "c", ServiceCIDR: "172.20.0.0/16", ExtraSANs: []string{"10.0.0.1", "proxy.local"}})
+	pki, err := loadPKI(t.TempDir(), Config{ClusterName: "c", ServiceCIDR: "172.20.0.0/16",
+		ExtraSANs: []string{"10.0.0.1", "proxy.local"}})
 	require.NoError(t, err)
 	content, err := os.ReadFile(pki.path("apiserver.crt"))
 	require.NoError(t, err)
 	block, _ := pem.Decode(content)
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	require.NoError(t, err)
-	for _, host := range []string{"127.0.0.1", "172.20.0.1", "10.0.0.1", "proxy.local", "kubernetes.default.svc"} {
+	for _, host := range []string{"127.0.0.1", "172.20.0.1", "10.0.0.1", "proxy.local",
+		"kubernetes.default.svc"} {
 		_, err := certificate.Verify(x509.VerifyOptions{DNSName: host, Roots: pki.ClientCAs()})
 		assert.NoError(t, err, host)
 	}
@@ -34,7 +36,7 @@ func TestServingCertificateNamesItsHosts(t *testing.T) {
 	require.NoError(t, err)
 	assert.NoError(t, issued.Leaf.VerifyHostname("node-a"))
 	_, err = pki.ServingCertificate()
-	assert.Error(t, err, "a certificate for nobody")
+	assert.Error(t, err, "a certificate without hosts")
 }
 
 func TestAuthorityAndTokensKeyOutliveAStart(t *testing.T) {

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// firstPort and lastPort bound the ports that a control plane listens on. They lie below the kernel's usual range for
-	// outgoing connections (32768 and up), so that no connection takes a port between its choice and its use.
+	// firstPort and lastPort bound the ports that a control plane listens on. They are below the
+	// kernel's usual range for outgoing connections (32768 and up), so that no connection takes a
+	// port between its choice and its use.
 	firstPort, lastPort = 15000, 29999
-	// portTries is how many ports are tried before giving up: far more than one machine has in use.
+	// portTries is the number of ports to try, far more than a machine has in use.
 	portTries = 200
 )
 
-// ports are the ports on 127.0.0.1 of one control plane.
+// ports holds the ports on 127.0.0.1 of one control plane.
 type ports struct {
 	Etcd              int `json:"etcd"`
 	EtcdPeer          int `json:"etcdPeer"`
@@ -26,13 +27,13 @@ type ports struct {
 	Scheduler         int `json:"scheduler"`
 }
 
-// all points at each port.
+// all returns a pointer to each port.
 func (p *ports) all() []*int {
 	return []*int{&p.Etcd, &p.EtcdPeer, &p.APIServer, &p.ControllerManager, &p.Scheduler}
 }
 
-// choosePorts returns the ports that file remembers, as far as they are still free, and free ones for the rest, and
-// remembers them. Kubeconfigs of a kept rehearsal name the API server's port, so it should not change.
+// choosePorts returns the ports in file, with a free one for each that is taken or missing, and
+// stores them. Kubeconfigs of a kept rehearsal name the API server's port, so it should not change.
 func choosePorts(file string) (ports, error) {
 	var chosen ports
 	content, err := os.ReadFile(file)
@@ -58,12 +59,12 @@ func choosePorts(file string) (ports, error) {
 		return ports{}, fmt.Errorf("encoding ports: %w", err)
 	}
 	if err := os.WriteFile(file, content, 0o600); err != nil {
-		return ports{}, fmt.Errorf("remembering ports: %w", err)
+		return ports{}, fmt.Errorf("storing the ports: %w", err)
 	}
 	return chosen, nil
 }
 
-// freePort finds a port that nobody listens on and that is not in taken.
+// freePort returns a free port that is not in taken.
 func freePort(taken map[int]bool) (int, error) {
 	for range portTries {
 		port := firstPort + rand.IntN(lastPort-firstPort+1)
@@ -74,7 +75,7 @@ func freePort(taken map[int]bool) (int, error) {
 	return 0, fmt.Errorf("looking for a free port on 127.0.0.1 between %d and %d: none of %d tries was free", firstPort, lastPort, portTries)
 }
 
-// free tells whether one can listen on the port.
+// free reports whether a process can listen on the port.
 func free(port int) bool {
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {

@@ -14,24 +14,26 @@ import (
 )
 
 const (
-	// stopGrace is how long a component may take to end by itself. The data is safe either way: etcd writes ahead.
+	// stopGrace is how long a component may take to end by itself. The data is safe either way:
+	// etcd writes ahead.
 	stopGrace = 3 * time.Second
-	// tailLines and tailBytes bound what an error shows of a log: it must fit a screen.
+	// tailLines and tailBytes bound the part of a log that an error shows, so that it fits a
+	// screen.
 	tailLines, tailBytes = 12, 4096
 )
 
-// errNotRunning means that a component ended although nobody stopped it.
-var errNotRunning = errors.New("it ended by itself")
+// errNotRunning means that a component ended without being stopped.
+var errNotRunning = errors.New("it ended unexpectedly")
 
 // process is one running component.
 type process struct {
 	name    string
 	logPath string
-	// logStart is the log's size when this process started: older lines belong to an earlier start.
+	// logStart is the log's size when this process started. Older lines belong to an earlier start.
 	logStart int64
 	pid      int
 	ended    chan struct{}
-	// result is what Wait said. It may be read when ended is closed.
+	// result is what Wait returned. It may be read when ended is closed.
 	result error
 }
 
@@ -43,19 +45,23 @@ func launch(name, logPath string, command *exec.Cmd) (*process, error) {
 	}
 	info, err := log.Stat()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("reading the size of the log of %s: %w", name, err), log.Close())
+		return nil, errors.Join(fmt.Errorf("reading the size of the log of %s: %w", name, err),
+			log.Close())
 	}
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{
-		// A group of its own keeps a terminal's Ctrl-C away from it: the rehearsal stops things in order.
+		// In a group of its own it does not receive a terminal's Ctrl-C: the rehearsal stops
+		// components in order.
 		Setpgid: true,
 		// The kernel kills the child when the rehearsal dies, even by SIGKILL.
 		Pdeathsig: syscall.SIGKILL,
 	}
-	started := &process{name: name, logPath: logPath, logStart: info.Size(), ended: make(chan struct{})}
+	started := &process{name: name, logPath: logPath, logStart: info.Size(),
+		ended: make(chan struct{})}
 	result := make(chan error, 1)
 	go func() {
-		// Pdeathsig fires when the *thread* that forked ends, not the process, so this thread stays until the child is gone.
+		// Pdeathsig fires when the *thread* that forked ends, not the process, so this thread stays
+		// until the child is gone.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := command.Start()
@@ -74,7 +80,7 @@ func launch(name, logPath string, command *exec.Cmd) (*process, error) {
 	return started, nil
 }
 
-// running tells whether the process has not ended yet.
+// running reports whether the process has not ended yet.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:
@@ -84,7 +90,7 @@ func (p *process) running() bool {
 	}
 }
 
-// stop asks the process to end, and kills it when it has not after stopGrace or when ctx ends.
+// stop asks the process to end, and kills it after stopGrace or when ctx ends.
 func (p *process) stop(ctx context.Context) error {
 	if !p.running() {
 		return nil
@@ -107,7 +113,7 @@ func (p *process) stop(ctx context.Context) error {
 	return nil
 }
 
-// failure says why the process is not there any more, with the end of its log.
+// failure returns why the process ended, with the end of its log.
 func (p *process) failure() error {
 	reason := errNotRunning
 	if p.result != nil {

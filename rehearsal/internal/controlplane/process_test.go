@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parentOf, set in the environment, turns the test binary into a parent that starts one child and waits to be killed.
+// parentOf, set in the environment, turns the test binary into a parent that starts one child and
+// waits to be killed.
 const parentOf = "CONTROLPLANE_TEST_PARENT_LOG"
 
 func TestMain(m *testing.M) {
@@ -49,16 +50,21 @@ func TestChildrenDieWithTheirParent(t *testing.T) {
 	assert.Eventually(t, func() bool { return !alive(child) }, 5*time.Second, 20*time.Millisecond)
 }
 
-// alive tells whether a process runs; one that ended and that nobody waited for does not.
+// alive reports whether a process runs. A zombie does not.
 func alive(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err == nil && !bytes.Contains(status, []byte("State:\tZ"))
 }
 
 func TestStopKillsWhatDoesNotEnd(t *testing.T) {
-	stubborn, err := launch("stubborn", filepath.Join(t.TempDir(), "log"), exec.Command("sh", "-c", `trap "" TERM; echo ready; while :; do sleep 0.1; done`))
+	stubborn, err := launch("stubborn", filepath.Join(t.TempDir(), "log"),
+		exec.Command("sh", "-c", `trap "" TERM; echo ready; while :; do sleep 0.1; done`))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { tail, err := stubborn.tail(); return err == nil && tail == "ready" }, 5*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		tail, err := stubborn.tail()
+		return err == nil &&
+			tail == "ready"
+	}, 5*time.Second, 20*time.Millisecond)
 	began := time.Now()
 	require.NoError(t, stubborn.stop(t.Context()))
 	assert.False(t, stubborn.running())
@@ -68,11 +74,12 @@ func TestStopKillsWhatDoesNotEnd(t *testing.T) {
 func TestFailureShowsOnlyThisStartsLog(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(log, []byte("from an earlier start\n"), 0o600))
-	failing, err := launch("failing", log, exec.Command("sh", "-c", "for i in $(seq 30); do echo line $i; done; exit 3"))
+	failing, err := launch("failing", log, exec.Command("sh", "-c",
+		"for i in $(seq 30); do echo line $i; done; exit 3"))
 	require.NoError(t, err)
 	<-failing.ended
 	message := failing.failure().Error()
-	assert.Contains(t, message, "running failing: it ended by itself: exit status 3")
+	assert.Contains(t, message, "running failing: it ended unexpectedly: exit status 3")
 	assert.Contains(t, message, "line 30")
 	assert.NotContains(t, message, "line 18", "an error fits a screen")
 	assert.NotContains(t, message, "earlier start")

@@ -18,7 +18,8 @@ import (
 )
 
 func TestTheWebhookDecidesWhoATokenBelongsTo(t *testing.T) {
-	groups := map[string][]string{"token-of-admin": {"system:masters"}, "token-of-guest": {"guests"}}
+	groups := map[string][]string{"token-of-admin": {"system:masters"},
+		"token-of-guest": {"guests"}}
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review authv1.TokenReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -26,7 +27,8 @@ func TestTheWebhookDecidesWhoATokenBelongsTo(t *testing.T) {
 			return
 		}
 		if known, ok := groups[review.Spec.Token]; ok {
-			review.Status = authv1.TokenReviewStatus{Authenticated: true, User: authv1.UserInfo{Username: review.Spec.Token, Groups: known}}
+			review.Status = authv1.TokenReviewStatus{Authenticated: true,
+				User: authv1.UserInfo{Username: review.Spec.Token, Groups: known}}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(review)
@@ -41,7 +43,7 @@ func TestTheWebhookDecidesWhoATokenBelongsTo(t *testing.T) {
 	}{
 		{"token-of-admin", func(err error) bool { return err == nil }},
 		{"token-of-guest", apierrors.IsForbidden},
-		{"token-of-nobody", apierrors.IsUnauthorized},
+		{"token-of-no-user", apierrors.IsUnauthorized},
 	} {
 		t.Run(test.token, func(t *testing.T) {
 			config := rest.AnonymousClientConfig(plane.AdminConfig())

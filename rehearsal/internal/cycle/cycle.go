@@ -14,8 +14,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-// Run runs one whole rehearsal: preview, up, verdict and, unless keep is true, destroy. The result is
-// complete also when the update was refused; an error means that the rehearsal itself failed.
+// Run runs one whole rehearsal: preview, up, verdict and, unless keep is true, destroy. The result
+// is complete also when the update was refused; an error means that the rehearsal itself failed.
 func Run(ctx context.Context, options rehearsal.Options, files Files, keep bool) (Result, error) {
 	result := Result{
 		Rehearsed: true, Fault: options.Fault.Name, Verdict: rehearsal.VerdictNone, Findings: []report.Finding{},
@@ -85,7 +85,8 @@ func (c *cycle) forward(ctx context.Context) error {
 		return err
 	}
 	up, err := c.rehearsal.Up(ctx)
-	if err := c.record(up, err, &seconds.Up); err != nil || c.refused == nil || !c.fault.RefreshAfterRed {
+	if err := c.record(up, err, &seconds.Up); err != nil || c.refused == nil ||
+		!c.fault.RefreshAfterRed {
 		return err
 	}
 	// A refresh of a refused stack is refused too, and so must be the next up.

@@ -68,7 +68,9 @@ func (f Files) Check(dir string) error {
 			continue
 		}
 		if err := writable(file.name); err != nil {
-			problems = append(problems, fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name, err))
+			problems = append(problems,
+				fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name,
+					err))
 		}
 	}
 	return errors.Join(problems...)

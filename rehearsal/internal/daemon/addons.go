@@ -18,8 +18,8 @@ import (
 // addonNamespace is where EKS installs its add-ons.
 const addonNamespace = "kube-system"
 
-// addonPods is how an add-on shows up as pods. The requests are those of EKS's
-// own manifests: what is left of a node's CPU decides whether the head fits.
+// addonPods describes the pods of an add-on. The requests are those of EKS's own manifests, because
+// they decide whether the head fits the node.
 type addonPods struct {
 	// workload is the name of the DaemonSet or Deployment.
 	workload string
@@ -30,20 +30,24 @@ type addonPods struct {
 	hostNetwork bool
 }
 
-// addonTable maps an add-on's name to its pods. Source of the requests: the
-// manifests that EKS applies (aws-node has two containers of 25m; coredns asks
-// for 100m and 70Mi in each of two replicas; kube-proxy for 100m).
+// addonTable maps an add-on's name to its pods. Source of the requests: the manifests that EKS
+// applies (aws-node has two containers of 25m; coredns requests 100m and 70Mi in each of two
+// replicas; kube-proxy 100m).
 func addonTable() map[string]addonPods {
 	return map[string]addonPods{
-		"vpc-cni":                {workload: "aws-node", program: images.VPCCNI, cpu: "50m", hostNetwork: true},
-		"kube-proxy":             {workload: "kube-proxy", program: images.KubeProxy, cpu: "100m", hostNetwork: true},
-		"coredns":                {workload: "coredns", program: images.CoreDNS, replicas: 2, cpu: "100m", memory: "70Mi"},
-		"eks-pod-identity-agent": {workload: "eks-pod-identity-agent", program: images.PodIdentityAgent, hostNetwork: true},
+		"vpc-cni":    {workload: "aws-node", program: images.VPCCNI, cpu: "50m", hostNetwork: true},
+		"kube-proxy": {workload: "kube-proxy", program: images.KubeProxy, cpu: "100m", hostNetwork: true},
+		"coredns":    {workload: "coredns", program: images.CoreDNS, replicas: 2, cpu: "100m", memory: "70Mi"},
+		"eks-pod-identity-agent": {
+			workload: "eks-pod-identity-agent", program: images.PodIdentityAgent, hostNetwork: true,
+		},
 	}
 }
 
 // applyAddons makes the cluster run exactly the given add-ons.
-func applyAddons(ctx context.Context, client kubernetes.Interface, addons []account.AddonSpec) error {
+func applyAddons(
+	ctx context.Context, client kubernetes.Interface, addons []account.AddonSpec,
+) error {
 	wanted := map[string]bool{}
 	for _, addon := range addons {
 		wanted[addon.Name] = true
@@ -86,16 +90,19 @@ func applyDeployment(ctx context.Context, client kubernetes.Interface, pods addo
 			Template: pods.template(),
 		},
 	}
-	_, err := client.AppsV1().Deployments(addonNamespace).Create(ctx, deployment, metav1.CreateOptions{})
+	_, err := client.AppsV1().Deployments(addonNamespace).Create(ctx, deployment,
+		metav1.CreateOptions{})
 	return ignore(err, apierrors.IsAlreadyExists)
 }
 
 func removeAddon(ctx context.Context, client kubernetes.Interface, pods addonPods) error {
 	if pods.replicas == 0 {
-		err := client.AppsV1().DaemonSets(addonNamespace).Delete(ctx, pods.workload, metav1.DeleteOptions{})
+		err := client.AppsV1().DaemonSets(addonNamespace).Delete(ctx, pods.workload,
+			metav1.DeleteOptions{})
 		return ignore(err, apierrors.IsNotFound)
 	}
-	err := client.AppsV1().Deployments(addonNamespace).Delete(ctx, pods.workload, metav1.DeleteOptions{})
+	err := client.AppsV1().Deployments(addonNamespace).Delete(ctx, pods.workload,
+		metav1.DeleteOptions{})
 	return ignore(err, apierrors.IsNotFound)
 }
 

@@ -30,17 +30,16 @@ type cluster struct {
 	network *podnet.Network
 	client  kubernetes.Interface
 	log     *slog.Logger
-	// agentBase is what all node agents of the cluster have in common.
+	// agentBase is the configuration that all node agents of the cluster share.
 	agentBase nodeagent.Config
-	// endServices ends what serves the cluster's pods on the VPC's bridge.
+	// endServices stops what serves the cluster's pods on the VPC's bridge.
 	endServices context.CancelFunc
 
 	nodesMu sync.Mutex
 	nodes   map[string]*node
 }
 
-// Offsets of a service range at which the API server and the DNS have their
-// addresses, as on EKS.
+// The offsets of the API server's and the DNS's address in a service range, as on EKS.
 const (
 	apiServerOffset = 1
 	dnsOffset       = 10
@@ -57,13 +56,15 @@ func (r *runtime) startCluster(spec account.ClusterSpec) (*cluster, error) {
 		return nil, fmt.Errorf("reading the VPC's range: %w", err)
 	}
 	apiServer, dns := offset(services, apiServerOffset), offset(services, dnsOffset)
-	c := &cluster{dir: r.clusterDir(spec.Name), log: r.log.With("cluster", spec.Name), nodes: map[string]*node{}}
+	c := &cluster{dir: r.clusterDir(spec.Name), log: r.log.With("cluster", spec.Name),
+		nodes: map[string]*node{}}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cluster's folder: %w", err)
 	}
-	// The start must not hang on the request that asked for it.
+	// The start must not end with the request that asked for it.
 	c.plane, err = controlplane.Start(context.Background(), controlplane.Config{
-		Dir: filepath.Join(c.dir, "control-plane"), Tools: r.tools.Kubernetes, ClusterName: spec.Name,
+		Dir: filepath.Join(c.dir,
+			"control-plane"), Tools: r.tools.Kubernetes, ClusterName: spec.Name,
 		KubernetesVersion: spec.Version, ServiceCIDR: spec.ServiceCIDR, ExtraSANs: []string{apiServer.String()},
 		TokenWebhookURL: r.endpoint.AWS + api.PathTokenReview + spec.Name, Log: c.log,
 	})
@@ -76,12 +77,13 @@ func (r *runtime) startCluster(spec account.ClusterSpec) (*cluster, error) {
 	return c, nil
 }
 
-// join makes the VPC's network and what serves pods on it.
+// join creates the VPC's network and what serves pods on it.
 func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) (err error) {
 	if c.client, err = kubernetes.NewForConfig(c.plane.AdminConfig()); err != nil {
 		return fmt.Errorf("making a client: %w", err)
 	}
-	if c.network, err = podnet.New(podnet.Config{VPC: vpc, ServiceAddresses: []netip.Addr{apiServer, dns}}); err != nil {
+	if c.network, err = podnet.New(podnet.Config{VPC: vpc,
+		ServiceAddresses: []netip.Addr{apiServer, dns}}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -105,7 +107,7 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 		APIServer: inside, ClusterDNS: dns,
 		ServingCertificate: certificate, ClientCAs: c.plane.PKI().ClientCAs(),
 		HostPaths: r.hostPaths(),
-		// A rehearsal must not wait as long as a kubelet may.
+		// A rehearsal should not wait as long as a kubelet.
 		RestartBackoff: nodeagent.Backoff{Initial: time.Second, Max: 10 * time.Second},
 		PullBackoff:    nodeagent.Backoff{Initial: time.Second, Max: 10 * time.Second},
 		Log:            c.log,
@@ -113,8 +115,8 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 	return nil
 }
 
-// hostPaths are what containers must see of this machine wherever it lies: the
-// checkout and the folder that the toolchain's links lead to.
+// hostPaths returns the folders of this machine that containers must see: the checkout, the
+// rehearsal's folder and the targets of the toolchain's links.
 func (r *runtime) hostPaths() []string {
 	paths := []string{r.config.Root, r.config.Dir}
 	for _, link := range []string{r.tools.RayVenv, r.tools.KubeRayOperator} {
@@ -125,7 +127,7 @@ func (r *runtime) hostPaths() []string {
 	return paths
 }
 
-// stop ends the nodes, with their containers, then the control plane.
+// stop stops the nodes, with their containers, then the control plane.
 func (c *cluster) stop(ctx context.Context) error {
 	c.nodesMu.Lock()
 	defer c.nodesMu.Unlock()
@@ -146,7 +148,7 @@ func (c *cluster) stop(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// offset is the nth address of a range.
+// offset returns the nth address of a range.
 func offset(prefix netip.Prefix, n int) netip.Addr {
 	address := prefix.Masked().Addr()
 	for range n {

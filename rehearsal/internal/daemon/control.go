@@ -29,9 +29,9 @@ type Status struct {
 	ChartVersions map[charts.Chart]string `json:"chartVersions"`
 }
 
-// Client speaks to a running daemon.
+// Client is a client of a running daemon.
 type Client struct {
-	// Endpoint is where the daemon's APIs listen.
+	// Endpoint holds the addresses of the daemon's APIs.
 	Endpoint     Endpoint
 	aws, control *client.Client
 }
@@ -39,31 +39,31 @@ type Client struct {
 // Command is the name of the hidden command that Start runs.
 const Command = "rehearsal-daemon"
 
-// How long a daemon may take to answer after its start, and to end after it
-// was told to: it stops control planes and containers first.
+// How long a daemon may take to answer after its start, and to stop, with its control planes and
+// containers.
 const (
 	startTimeout = 30 * time.Second
 	stopTimeout  = 40 * time.Second
 	pollEvery    = 50 * time.Millisecond
 )
 
-// Connect returns a client of the daemon of the rehearsal in dir; false when
-// none answers.
+// Connect returns a client of the daemon of the rehearsal in dir, and reports whether one answers.
 func Connect(ctx context.Context, dir string) (*Client, bool, error) {
 	endpoint, err := ReadEndpoint(dir)
 	if err != nil || endpoint.PID == 0 {
 		return nil, false, err
 	}
-	found := &Client{Endpoint: endpoint, aws: client.New(endpoint.AWS), control: client.New(endpoint.Control)}
+	found := &Client{Endpoint: endpoint, aws: client.New(endpoint.AWS),
+		control: client.New(endpoint.Control)}
 	if _, err := found.Status(ctx); err != nil {
-		return nil, false, nil //nolint:nilerr // a daemon that does not answer is one that is not there
+		return nil, false, nil //nolint:nilerr // a daemon that does not answer does not run
 	}
 	return found, true, nil
 }
 
-// Start connects to the daemon of the rehearsal in dir, starting it first
-// where none runs. The daemon is this program, run once more in a session of
-// its own, so that it outlives the command that started it.
+// Start connects to the daemon of the rehearsal in dir, and starts it first if none runs. The
+// daemon is another process of this program, in a session of its own, so that it outlives the
+// command that started it.
 func Start(ctx context.Context, dir, root string, speed float64) (*Client, error) {
 	if found, running, err := Connect(ctx, dir); err != nil || running {
 		return found, err
@@ -78,7 +78,8 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 		return nil, fmt.Errorf("opening the daemon's log: %w", err)
 	}
 	defer log.Close()
-	command := exec.Command(self, Command, "--dir", dir, "--root", root, "--speed", fmt.Sprint(speed))
+	command := exec.Command(self, Command, "--dir", dir, "--root", root, "--speed",
+		fmt.Sprint(speed))
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = namespaces()
 	if err := command.Start(); err != nil {
@@ -94,9 +95,11 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 		}
 		select {
 		case err := <-ended:
-			return nil, fmt.Errorf("starting the rehearsal's daemon: it ended at once (%w): %s", err, tail(logPath))
+			return nil, fmt.Errorf("starting the rehearsal's daemon: it ended at once (%w): %s",
+				err, tail(logPath))
 		case <-deadline:
-			return nil, fmt.Errorf("starting the rehearsal's daemon: no answer after %s; see %q", startTimeout, logPath)
+			return nil, fmt.Errorf("starting the rehearsal's daemon: no answer after %s; see %q",
+				startTimeout, logPath)
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(pollEvery):
@@ -104,9 +107,8 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 	}
 }
 
-// namespaces puts the daemon into a session of its own and, where this user is
-// not root, into a user namespace in which it is: pods need namespaces that
-// only root may make.
+// namespaces puts the daemon into a session of its own and, if this user is not root, into a user
+// namespace in which it is root: only root may create the namespaces that pods need.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
@@ -117,7 +119,7 @@ func namespaces() *syscall.SysProcAttr {
 	return attr
 }
 
-// tail returns the last lines of a log, for an error message.
+// tail returns the end of a log, for an error message.
 func tail(path string) string {
 	const enough = 2000
 	body, err := os.ReadFile(path)
@@ -127,7 +129,7 @@ func tail(path string) string {
 	return string(body[max(0, len(body)-enough):])
 }
 
-// Status asks the daemon what it serves.
+// Status returns what the daemon serves.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -136,7 +138,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
-// Account is the rehearsed AWS account.
+// Account returns a client of the rehearsed AWS account.
 func (c *Client) Account() *client.Client { return c.aws }
 
 // SetFaults replaces the account's faults.
@@ -144,21 +146,21 @@ func (c *Client) SetFaults(ctx context.Context, faults account.Faults) error {
 	return c.aws.Call(ctx, http.MethodPost, api.PathFaults, faults, nil)
 }
 
-// Inventory lists what exists in the account.
+// Inventory returns what exists in the account.
 func (c *Client) Inventory(ctx context.Context) (account.Inventory, error) {
 	var inventory account.Inventory
 	err := c.aws.Call(ctx, http.MethodGet, api.PathInventory, nil, &inventory)
 	return inventory, err
 }
 
-// LoseCluster stops and forgets a cluster behind the stack's back, with all
-// that runs in it, as if somebody had deleted it by hand.
+// LoseCluster deletes a cluster, with all that runs in it, as if by hand: Pulumi does not know of
+// it.
 func (c *Client) LoseCluster(ctx context.Context, name string) error {
 	return c.aws.Call(ctx, http.MethodPost, "/lose-cluster/"+name, struct{}{}, nil)
 }
 
-// Stop ends the daemon and everything that it runs, and waits for it. The
-// rehearsal's folder stays.
+// Stop stops the daemon and everything that it runs, and waits for it. The rehearsal's folder
+// stays.
 func (c *Client) Stop(ctx context.Context) error {
 	if err := c.control.Call(ctx, http.MethodPost, "/stop", struct{}{}, nil); err != nil {
 		return fmt.Errorf("stopping the rehearsal's daemon: %w", err)
@@ -166,11 +168,12 @@ func (c *Client) Stop(ctx context.Context) error {
 	deadline := time.After(stopTimeout)
 	for {
 		if err := syscall.Kill(c.Endpoint.PID, 0); err != nil {
-			return nil //nolint:nilerr // no such process is what this waits for
+			return nil //nolint:nilerr // the process has ended
 		}
 		select {
 		case <-deadline:
-			return fmt.Errorf("stopping the rehearsal's daemon: process %d still runs after %s", c.Endpoint.PID, stopTimeout)
+			return fmt.Errorf("stopping the rehearsal's daemon: process %d still runs after %s",
+				c.Endpoint.PID, stopTimeout)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(pollEvery):

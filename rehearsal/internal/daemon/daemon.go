@@ -1,6 +1,5 @@
-// Package daemon is the process behind a rehearsal: it serves the emulated
-// account, the image and chart registries, and runs the control planes and
-// nodes that the account says exist.
+// Package daemon is the process behind a rehearsal: it serves the emulated account and the image
+// and chart registries, and runs the control planes and nodes of the account.
 package daemon
 
 import (
@@ -37,7 +36,7 @@ type Config struct {
 	Speed float64
 }
 
-// daemon is what Run holds together.
+// daemon holds the parts of a running daemon.
 type daemon struct {
 	config   Config
 	tools    toolchain.Toolchain
@@ -50,8 +49,8 @@ type daemon struct {
 	stop     context.CancelFunc
 }
 
-// Run serves the rehearsal in config.Dir until ctx ends, a signal arrives or a
-// client asks it to stop. Then it stops all that it runs; state stays on disk.
+// Run serves the rehearsal in config.Dir until ctx ends, a signal arrives or a client stops it.
+// Then it stops everything that it runs. The state stays on disk.
 func Run(ctx context.Context, config Config) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -70,7 +69,7 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	servers := d.serve(listeners)
-	// Clusters come back before anybody is told that the daemon is there.
+	// Clusters are running before a client can find the daemon.
 	if err := d.account.Resume(ctx); err != nil {
 		return errors.Join(fmt.Errorf("resuming the rehearsal: %w", err), d.close(servers))
 	}
@@ -82,7 +81,7 @@ func Run(ctx context.Context, config Config) error {
 	return d.close(servers)
 }
 
-// build makes the parts that need no cluster.
+// build creates the parts that need no cluster.
 func (d *daemon) build(ctx context.Context) (err error) {
 	if d.tools, err = toolchain.Locate(d.config.Root); err != nil {
 		return err
@@ -129,15 +128,15 @@ func (d *daemon) serve(l listeners) []*http.Server {
 	return servers
 }
 
-// control is the daemon's own API.
+// control returns the handler of the daemon's own API.
 func (d *daemon) control() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(d.status()) // a client that went away needs no answer
+		_ = json.NewEncoder(w).Encode(d.status()) // the client may have gone
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
-		// The whole answer leaves before the server ends, which drops what it still holds.
+		// Send the whole answer before the server ends and drops it.
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusAccepted)
 		if err := http.NewResponseController(w).Flush(); err != nil {
@@ -159,11 +158,10 @@ func (d *daemon) status() Status {
 	return status
 }
 
-// shutdownTimeout bounds how long clusters may take to end: containers first,
-// then control planes.
+// shutdownTimeout bounds how long clusters may take to end: containers first, then control planes.
 const shutdownTimeout = 30 * time.Second
 
-// close stops everything and says on disk that nobody is there.
+// close stops everything and records on disk that no daemon runs.
 func (d *daemon) close(servers []*http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()

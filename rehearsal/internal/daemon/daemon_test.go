@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStopIsAnsweredBeforeTheServerEnds ends the server from within, the earliest
-// that it can: whoever asked must hear of it all the same.
+// TestStopIsAnsweredBeforeTheServerEnds ends the server as early as possible: the client must get
+// its answer all the same.
 func TestStopIsAnsweredBeforeTheServerEnds(t *testing.T) {
 	t.Parallel()
 	d := &daemon{}

@@ -12,9 +12,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
 )
 
-// Endpoint is the content of endpoint.json: where the APIs of a rehearsal
-// listen, all on loopback. The ports are chosen once per rehearsal and kept,
-// because the stack's state names them.
+// Endpoint is the content of endpoint.json: the addresses of a rehearsal's APIs, all on loopback.
+// The ports are chosen once per rehearsal and kept, because the stack's state contains them.
 type Endpoint struct {
 	Rehearsed bool `json:"rehearsed"`
 	// AWS is the URL of the emulated account.
@@ -29,7 +28,7 @@ type Endpoint struct {
 	PID int `json:"pid"`
 }
 
-// listeners are the daemon's own sockets.
+// listeners are the daemon's sockets.
 type listeners struct {
 	aws, control, registry, charts net.Listener
 }
@@ -42,8 +41,7 @@ func (l listeners) close() {
 	}
 }
 
-// ReadEndpoint returns the endpoint of the rehearsal in dir; the zero Endpoint
-// where there never was one.
+// ReadEndpoint returns the endpoint of the rehearsal in dir, the zero Endpoint if it never had one.
 func ReadEndpoint(dir string) (Endpoint, error) {
 	path := filepath.Join(dir, client.EndpointFile)
 	body, err := os.ReadFile(path)
@@ -75,8 +73,8 @@ func (e Endpoint) write(dir string) error {
 	return nil
 }
 
-// listen opens the daemon's sockets: on the ports of a former life where there
-// was one, on free ports otherwise.
+// listen opens the daemon's sockets, on the ports of an earlier daemon of this rehearsal if there
+// was one.
 func listen(former Endpoint) (listeners, Endpoint, error) {
 	var l listeners
 	endpoint := Endpoint{Rehearsed: true, PID: os.Getpid()}

@@ -24,8 +24,8 @@ type node struct {
 	err  error
 }
 
-// setNodes starts and ends node agents until the cluster has the given nodes,
-// and waits until those are Ready.
+// setNodes starts and stops node agents until the cluster has the given nodes, and waits until
+// those are Ready.
 func (c *cluster) setNodes(ctx context.Context, specs []account.NodeSpec) error {
 	c.nodesMu.Lock()
 	defer c.nodesMu.Unlock()
@@ -52,7 +52,7 @@ func (c *cluster) setNodes(ctx context.Context, specs []account.NodeSpec) error 
 	return nil
 }
 
-// setNode renews a node's facts and starts its agent where none runs.
+// setNode updates a node's facts and starts its agent if none runs.
 func (c *cluster) setNode(spec account.NodeSpec) error {
 	hostDir := filepath.Join(c.dir, "nodes", spec.Name)
 	if err := os.MkdirAll(hostDir, 0o755); err != nil {
@@ -88,7 +88,8 @@ func (c *cluster) agentConfig(spec account.NodeSpec, hostDir string) (nodeagent.
 	}
 	var taints []corev1.Taint
 	for _, taint := range spec.Taints {
-		taints = append(taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
+		taints = append(taints, corev1.Taint{Key: taint.Key, Value: taint.Value,
+			Effect: corev1.TaintEffect(taint.Effect)})
 	}
 	config := c.agentBase
 	config.Spec = nodeagent.Spec{
@@ -111,7 +112,7 @@ func mebi(value int) resource.Quantity {
 	return *resource.NewQuantity(int64(value)<<20, resource.BinarySI)
 }
 
-// removeNode ends an agent, its pods' processes with it, and forgets the node.
+// removeNode stops an agent, with the processes of its pods, and deletes the node.
 func (c *cluster) removeNode(ctx context.Context, name string, running *node) error {
 	running.cancel()
 	select {
@@ -123,7 +124,7 @@ func (c *cluster) removeNode(ctx context.Context, name string, running *node) er
 	return nodeagent.Deregister(ctx, c.agentBase.REST, name)
 }
 
-// readyPoll is how often a node's Ready condition is looked at.
+// readyPoll is the interval between two reads of a node's Ready condition.
 const readyPoll = 100 * time.Millisecond
 
 func (c *cluster) waitReady(ctx context.Context, name string) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// runtime runs what the account says exists: a control plane per cluster, a
-// node agent per instance, pods for add-ons. It implements account.Runtime.
+// runtime runs what exists in the account: a control plane per cluster, a node agent per instance,
+// pods for add-ons. It implements account.Runtime.
 type runtime struct {
 	config   Config
 	tools    toolchain.Toolchain
@@ -30,7 +30,10 @@ type runtime struct {
 
 var _ account.Runtime = (*runtime)(nil)
 
-func newRuntime(config Config, tools toolchain.Toolchain, registry *images.Registry, endpoint Endpoint, log *slog.Logger) *runtime {
+func newRuntime(
+	config Config, tools toolchain.Toolchain, registry *images.Registry,
+	endpoint Endpoint, log *slog.Logger,
+) *runtime {
 	return &runtime{
 		config: config, tools: tools, registry: registry, endpoint: endpoint, log: log,
 		clusters: map[string]*cluster{},
@@ -42,10 +45,13 @@ func (r *runtime) clusterDir(name string) string {
 }
 
 // ClusterCreated starts the cluster's control plane and its VPC's network.
-func (r *runtime) ClusterCreated(_ context.Context, spec account.ClusterSpec) (account.ClusterEndpoints, error) {
+func (r *runtime) ClusterCreated(
+	_ context.Context, spec account.ClusterSpec,
+) (account.ClusterEndpoints, error) {
 	started, err := r.startCluster(spec)
 	if err != nil {
-		return account.ClusterEndpoints{}, fmt.Errorf("starting the control plane of %q: %w", spec.Name, err)
+		return account.ClusterEndpoints{}, fmt.Errorf("starting the control plane of %q: %w",
+			spec.Name, err)
 	}
 	r.mu.Lock()
 	r.clusters[spec.Name] = started
@@ -56,7 +62,7 @@ func (r *runtime) ClusterCreated(_ context.Context, spec account.ClusterSpec) (a
 	}, nil
 }
 
-// ClusterDeleted stops the cluster and drops its data.
+// ClusterDeleted stops the cluster and removes its data.
 func (r *runtime) ClusterDeleted(ctx context.Context, name string) error {
 	r.mu.Lock()
 	gone := r.clusters[name]
@@ -69,7 +75,7 @@ func (r *runtime) ClusterDeleted(ctx context.Context, name string) error {
 	return errors.Join(err, os.RemoveAll(r.clusterDir(name)))
 }
 
-// NodesChanged makes the cluster have exactly the given nodes.
+// NodesChanged gives the cluster exactly the given nodes.
 func (r *runtime) NodesChanged(ctx context.Context, name string, nodes []account.NodeSpec) error {
 	found, err := r.find(name)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package engine drives the real Pulumi engine for a rehearsal. The program, the same that `pulumi up`
-// runs on AWS, runs inline against a file backend, and every plugin is found on the rehearsal's PATH.
+// Package engine drives the real Pulumi engine for a rehearsal. The program, the same that `pulumi
+// up` runs on AWS, runs inline against a file backend, and every plugin is found on the rehearsal's
+// PATH.
 package engine
 
 import (
@@ -23,15 +24,15 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// The names of a rehearsal's stack. The project's name is that of Pulumi.yaml, so that the Pulumi CLI
-// works on a kept rehearsal.
+// The names of a rehearsal's stack. The project's name is that of Pulumi.yaml, so that the Pulumi
+// CLI works on a kept rehearsal.
 const (
 	ProjectName = "ray-train-efa"
 	StackName   = "rehearsal"
 )
 
-// passphrase encrypts the secrets of a rehearsed stack. It need not be secret: a rehearsed account holds
-// nothing worth hiding, and the Pulumi CLI needs the same one on a kept rehearsal.
+// passphrase encrypts the secrets of a rehearsed stack. It need not be secret: a rehearsed account
+// holds nothing worth hiding, and the Pulumi CLI needs the same one on a kept rehearsal.
 const passphrase = "rehearsal"
 
 // Config says where an Engine works.
@@ -40,10 +41,11 @@ type Config struct {
 	Dir string
 	// Root is the folder whose bin/ holds the pinned pulumi.
 	Root string
-	// Env is added to the environment of the engine and its plugins. Its PATH decides which plugins run.
+	// Env is added to the environment of the engine and its plugins. Its PATH decides which plugins
+	// run.
 	Env map[string]string
-	// Settings are the stack's configuration by key with its namespace: texts, or what JSON can hold. Dots
-	// in a key make it a path.
+	// Settings are the stack's configuration by key with its namespace: texts, or what JSON can
+	// hold. Dots in a key make it a path.
 	Settings map[string]any
 	// Program is the Pulumi program.
 	Program pulumi.RunFunc
@@ -112,8 +114,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return &Engine{stack: stack, out: cfg.Out}, nil
 }
 
-// forgetSettings empties the stack's settings: one that only an earlier step was given must have its
-// default again.
+// forgetSettings empties the stack's settings: one that only an earlier step was given must have
+// its default again.
 func forgetSettings(ctx context.Context, stack auto.Stack) error {
 	stored, err := stack.Workspace().StackSettings(ctx, stack.Name())
 	if err != nil { // a new stack has none yet
@@ -126,16 +128,17 @@ func forgetSettings(ctx context.Context, stack auto.Stack) error {
 	return nil
 }
 
-// ShellEnvironment returns the variables with which the Pulumi CLI works on the stack in dir. The engine
-// of a rehearsal gets them too: it may be started in a shell that works on another rehearsal.
+// ShellEnvironment returns the variables with which the Pulumi CLI works on the stack in dir. The
+// engine of a rehearsal gets them too: it may be started in a shell that works on another
+// rehearsal.
 func ShellEnvironment(dir string) map[string]string {
 	return map[string]string{
 		"PULUMI_BACKEND_URL":       backendURL(dir),
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              pulumiHome(dir),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
-		// A plugin that is not on the PATH must be an error, never a download. One that is there must win
-		// over an installed one, which talks to AWS.
+		// A plugin that is not on the PATH must be an error, never a download. One that is there
+		// must win over an installed one, which talks to AWS.
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
 		"PULUMI_IGNORE_AMBIENT_PLUGINS":               "false",
 		"PULUMI_STACK":                                StackName,
@@ -153,8 +156,8 @@ func environment(cfg Config) map[string]string {
 	return env
 }
 
-// operation runs one of the engine's operations, sends its events to ch and returns when the engine has
-// ended.
+// operation runs one of the engine's operations, sends its events to ch and returns when the engine
+// has ended.
 type operation func(ctx context.Context, ch chan<- events.EngineEvent) error
 
 func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, error) {
@@ -171,8 +174,8 @@ func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, 
 	}()
 	stop := view.start()
 	err := plain(op(ctx, ch))
-	// The Automation API closes the channel when the engine's event log ends. It never does when the
-	// engine could not start.
+	// The Automation API closes the channel when the engine's event log ends. It never does when
+	// the engine could not start.
 	select {
 	case <-done:
 	case <-time.After(eventDrainTimeout):
@@ -216,8 +219,8 @@ func (e *Engine) Destroy(ctx context.Context) (*Update, error) {
 	})
 }
 
-// plain returns the error that the engine printed. The Automation API wraps it in the exit status and
-// all of standard output and standard error.
+// plain returns the error that the engine printed. The Automation API wraps it in the exit status
+// and all of standard output and standard error.
 func plain(err error) error {
 	if err == nil {
 		return nil

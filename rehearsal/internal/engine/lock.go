@@ -24,8 +24,8 @@ func (e LockedError) Error() string {
 	return fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", e.PID, e.Dir)
 }
 
-// CheckLock returns a LockedError when an engine runs an update of the stack in dir. The engine's own
-// message recommends `pulumi cancel`, which breaks the other update.
+// CheckLock returns a LockedError when an engine runs an update of the stack in dir. The engine's
+// own message recommends `pulumi cancel`, which breaks the other update.
 func CheckLock(dir string) error {
 	owners, err := lockOwners(dir)
 	if err != nil {
@@ -39,8 +39,8 @@ func CheckLock(dir string) error {
 	return nil
 }
 
-// releaseStaleLock releases the stack's lock when the engine that took it was killed: its update must
-// not block the next one.
+// releaseStaleLock releases the stack's lock when the engine that took it was killed: its update
+// must not block the next one.
 func releaseStaleLock(ctx context.Context, stack auto.Stack, dir string) error {
 	owners, err := lockOwners(dir)
 	if err != nil || len(owners) == 0 {
@@ -50,15 +50,17 @@ func releaseStaleLock(ctx context.Context, stack auto.Stack, dir string) error {
 		return err
 	}
 	if err := stack.Cancel(ctx); err != nil {
-		return fmt.Errorf("releasing the lock of stack %q, whose engine was killed: %w", StackName, plain(err))
+		return fmt.Errorf("releasing the lock of stack %q, whose engine was killed: %w", StackName,
+			plain(err))
 	}
 	return nil
 }
 
-// lockOwners returns the processes that hold locks of the stack in dir. The form of the files is that
-// of Pulumi's file backend (pkg/backend/diy/lock.go).
+// lockOwners returns the processes that hold locks of the stack in dir. The form of the files is
+// that of Pulumi's file backend (pkg/backend/diy/lock.go).
 func lockOwners(dir string) ([]int, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "backend", ".pulumi", "locks", "*", ProjectName, StackName, "*.json"))
+	files, err := filepath.Glob(filepath.Join(dir, "backend", ".pulumi", "locks", "*", ProjectName,
+		StackName, "*.json"))
 	if err != nil {
 		return nil, fmt.Errorf("listing the locks of stack %q: %w", StackName, err)
 	}

@@ -29,11 +29,13 @@ func TestOnlyALivingEngineHoldsTheLock(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			locks := filepath.Join(dir, "backend", ".pulumi", "locks", "organization", ProjectName, StackName)
+			locks := filepath.Join(dir, "backend", ".pulumi", "locks", "organization", ProjectName,
+				StackName)
 			require.NoError(t, os.MkdirAll(locks, 0o700))
 			for i, pid := range test.pids {
 				body := fmt.Sprintf(`{"pid":%d,"username":"root"}`, pid)
-				require.NoError(t, os.WriteFile(filepath.Join(locks, fmt.Sprintf("%d.json", i)), []byte(body), 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(locks, fmt.Sprintf("%d.json", i)),
+					[]byte(body), 0o600))
 			}
 			err := CheckLock(dir)
 			if !test.locked {
@@ -41,7 +43,8 @@ func TestOnlyALivingEngineHoldsTheLock(t *testing.T) {
 				return
 			}
 			require.ErrorAs(t, err, new(LockedError))
-			assert.EqualError(t, err, fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", alive, dir))
+			assert.EqualError(t, err,
+				fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", alive, dir))
 		})
 	}
 }

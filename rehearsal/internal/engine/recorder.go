@@ -23,7 +23,8 @@ type recorder struct {
 }
 
 func newRecorder(title string, start time.Time) *recorder {
-	return &recorder{title: title, start: start, byKey: map[string]*Step{}, changes: map[apitype.OpType]int{}}
+	return &recorder{title: title, start: start, byKey: map[string]*Step{},
+		changes: map[apitype.OpType]int{}}
 }
 
 // current returns a copy of the steps so far.
@@ -111,8 +112,8 @@ func (r *recorder) summarize(summary apitype.SummaryEvent) {
 	}
 }
 
-// pluginNoise matches the engine's warning for each plugin that it takes from the PATH, which is how a
-// rehearsal's plugins are meant to be found.
+// pluginNoise matches the engine's warning for each plugin that it takes from the PATH, which is
+// how a rehearsal's plugins are meant to be found.
 var pluginNoise = regexp.MustCompile(`(?i)using pulumi-(resource|language)-\S+ from \$PATH|` +
 	`resource plugin .* is expected to have version|Installed and bundled plugin`)
 

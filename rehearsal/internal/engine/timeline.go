@@ -36,8 +36,8 @@ type traceOther struct {
 	Rehearsed bool `json:"rehearsed"`
 }
 
-// WriteTimeline writes the updates as one timeline: a process per update, a row per step, and times since
-// the first update began.
+// WriteTimeline writes the updates as one timeline: a process per update, a row per step, and times
+// since the first update began.
 func WriteTimeline(w io.Writer, updates []*Update) error {
 	out := trace{Events: []traceEvent{}, Other: traceOther{Rehearsed: true}}
 	if len(updates) > 0 {
@@ -64,7 +64,8 @@ func updateEvents(process int, update *Update, origin time.Time) []traceEvent {
 	events := []traceEvent{complete(update.Title, "update", 0, update.Start, update.End)}
 	for row, step := range update.Steps {
 		event := complete(step.Name, shortType(step.Type), row+1, step.Start, step.End)
-		event.Args = traceEventArgs{URN: step.URN, Op: string(step.Op), State: string(step.State), Parent: step.Parent}
+		event.Args = traceEventArgs{URN: step.URN, Op: string(step.Op), State: string(step.State),
+			Parent: step.Parent}
 		events = append(events, event)
 	}
 	return events

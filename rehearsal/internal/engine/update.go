@@ -34,8 +34,8 @@ type Update struct {
 	Err error
 	// Steps are in the order in which they started.
 	Steps []Step
-	// Errors, Warnings and Info are the messages of the program, the engine and its plugins, in order
-	// and without colours.
+	// Errors, Warnings and Info are the messages of the program, the engine and its plugins, in
+	// order and without colours.
 	Errors, Warnings, Info []string
 	// Changes counts the resources by operation. Same and read are left out.
 	Changes map[apitype.OpType]int

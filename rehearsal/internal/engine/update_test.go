@@ -38,7 +38,8 @@ func failed(m apitype.StepEventMetadata) apitype.EngineEvent {
 }
 
 func diagnostic(severity, message string) apitype.EngineEvent {
-	return apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: severity, Message: message}}
+	return apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: severity,
+		Message: message}}
 }
 
 // fill applies the events a second apart.
@@ -57,13 +58,15 @@ func TestUpdateFollowsStepsToTheirEnd(t *testing.T) {
 	vpc := meta(apitype.OpCreate, "aws:ec2/vpc:Vpc", "vpc", stackURN)
 	gate := meta(apitype.OpCreate, "raytrain:index:TrainingJob", "gate", stackURN)
 	u := fill(t, pre(vpc), pre(gate), outputs(vpc), failed(gate), outputs(gate),
-		pre(meta(apitype.OpSame, "aws:ec2/subnet:Subnet", "quiet", stackURN))).finish(time.Unix(1010, 0), errors.New("exit status 1"))
+		pre(meta(apitype.OpSame, "aws:ec2/subnet:Subnet", "quiet",
+			stackURN))).finish(time.Unix(1010, 0), errors.New("exit status 1"))
 
 	steps := u.Steps
 	require.Len(t, steps, 2, "same and read steps are bookkeeping")
 	assert.Equal(t, Done, steps[0].State)
 	assert.Equal(t, 2*time.Second, steps[0].End.Sub(steps[0].Start))
-	assert.Equal(t, Failed, steps[1].State, "outputs after a failure are partial state, not success")
+	assert.Equal(t, Failed, steps[1].State,
+		"outputs after a failure are partial state, not success")
 	first, ok := u.Failed()
 	require.True(t, ok)
 	assert.Equal(t, "gate", first.Name)
@@ -91,14 +94,16 @@ func TestDiagnosticsAreSortedAndCleaned(t *testing.T) {
 		diagnostic("warning", "a real warning"),
 		diagnostic("info", "hourly $9.55"),
 		diagnostic("warning", "a real warning"),
-		apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: "info", Message: "waiting", Ephemeral: true}},
+		apitype.EngineEvent{DiagnosticEvent: &apitype.DiagnosticEvent{Severity: "info",
+			Message: "waiting", Ephemeral: true}},
 	).finish(time.Unix(1010, 0), nil)
 	assert.Equal(t, []string{"not-efa"}, u.Errors)
 	assert.Equal(t, []string{"a real warning"}, u.Warnings)
 	assert.Equal(t, []string{"hourly $9.55"}, u.Info)
 }
 
-// The Automation API's own error is "exit status 255", then code, standard output and standard error.
+// The Automation API's own error is "exit status 255", then code, standard output and standard
+// error.
 func TestAnErrorIsWhatTheEnginePrinted(t *testing.T) {
 	t.Parallel()
 	wrapped := errors.New("failed to run update: exit status 255\ncode: 255\nstdout: Updating...\nstderr: error: no stack\n")
@@ -107,7 +112,8 @@ func TestAnErrorIsWhatTheEnginePrinted(t *testing.T) {
 	require.ErrorIs(t, err, wrapped)
 	require.EqualError(t, plain(errors.New("context canceled")), "context canceled")
 	require.NoError(t, plain(nil))
-	assert.Equal(t, []string{"no stack"}, fill(t).finish(time.Unix(1010, 0), err).Errors, "an update without a diagnostic shows it")
+	assert.Equal(t, []string{"no stack"}, fill(t).finish(time.Unix(1010, 0), err).Errors,
+		"an update without a diagnostic shows it")
 }
 
 func TestChangesLeaveOutWhatStaysTheSame(t *testing.T) {
@@ -122,7 +128,8 @@ func TestTreePutsChildrenBelowTheirParents(t *testing.T) {
 	t.Parallel()
 	network := meta(apitype.OpCreate, "raytrain:infra:Network", "network", stackURN)
 	gate := meta(apitype.OpCreate, "raytrain:index:TrainingJob", "gate", stackURN)
-	vpc := meta(apitype.OpCreate, "aws:ec2/vpc:Vpc", "vpc", urn("raytrain:infra:Network", "network"))
+	vpc := meta(apitype.OpCreate, "aws:ec2/vpc:Vpc", "vpc",
+		urn("raytrain:infra:Network", "network"))
 	u := fill(t, pre(network), pre(gate), pre(vpc), outputs(vpc), failed(gate))
 	assert.Equal(t, []string{
 		"  … raytrain:infra:Network  network  6.0s",

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// view shows an update while it runs: on a terminal as a tree that is redrawn in place, elsewhere as a
-// line per finished step.
+// view shows an update while it runs: on a terminal as a tree that is redrawn in place, elsewhere
+// as a line per finished step.
 type view struct {
 	out      io.Writer
 	record   *recorder
@@ -40,8 +40,8 @@ func newView(out io.Writer, record *recorder) *view {
 	return v
 }
 
-// start redraws on a timer, for the running clocks. The returned function draws the last state and ends
-// it.
+// start redraws on a timer, for the running clocks. The returned function draws the last state and
+// ends it.
 func (v *view) start() (stop func()) {
 	if v.out == nil {
 		return func() {}
@@ -88,12 +88,13 @@ func (v *view) refresh() {
 			continue
 		}
 		v.printed[key] = true
-		fmt.Fprintf(v.out, "  %7s  %s\n", clock(step.End.Sub(v.record.start)), line(step, depth[i], step.End))
+		fmt.Fprintf(v.out, "  %7s  %s\n", clock(step.End.Sub(v.record.start)),
+			line(step, depth[i], step.End))
 	}
 }
 
-// draw replaces the lines drawn before by the current tree. While the update runs it shows no more than
-// fits the screen, newest steps last.
+// draw replaces the lines drawn before by the current tree. While the update runs it shows no more
+// than fits the screen, newest steps last.
 func (v *view) draw(now time.Time, final bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -179,7 +180,8 @@ func line(step Step, depth int, now time.Time) string {
 		mark, until = "!", step.End
 	case Running:
 	}
-	return fmt.Sprintf("%s%s %s  %s  %s", strings.Repeat("  ", depth), mark, shortType(step.Type), step.Name,
+	return fmt.Sprintf("%s%s %s  %s  %s", strings.Repeat("  ", depth), mark, shortType(step.Type),
+		step.Name,
 		clock(until.Sub(step.Start)))
 }
 

@@ -1,5 +1,6 @@
-// Package faults is the table of what a rehearsal can break and what the program must then do. A fault
-// is what the account, the image, the charts or the settings hold, never a code path of the program.
+// Package faults is the table of what a rehearsal can break and what the program must then do. A
+// fault is what the account, the image, the charts or the settings hold, never a code path of the
+// program.
 package faults
 
 import (
@@ -28,8 +29,8 @@ const (
 	PhaseGate Phase = "gate"
 )
 
-// Pin is the NCCL_NET that the job runs with. A pinned NCCL_NET makes NCCL abort where it would fall
-// back.
+// Pin is the NCCL_NET that the job runs with. A pinned NCCL_NET makes NCCL abort where it would
+// fall back.
 type Pin string
 
 const (
@@ -39,8 +40,8 @@ const (
 	Any Pin = "-"
 )
 
-// Fault is one row of the table: what must happen, and what is broken. The zero values of the latter
-// break nothing.
+// Fault is one row of the table: what must happen, and what is broken. The zero values of the
+// latter break nothing.
 type Fault struct {
 	Name        string
 	Phase       Phase
@@ -77,9 +78,11 @@ func Table() []Fault {
 	// A hang has written all its lines long before this deadline.
 	hang := map[string]string{"job.deadlineSeconds": "90"}
 	return []Fault{
-		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: images.WithoutPlugin,
+		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
+			Image:       images.WithoutPlugin,
 			Description: "the image has no plugin: the job succeeds over sockets, the gate refuses"},
-		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: images.WithoutPlugin,
+		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
+			Image:       images.WithoutPlugin,
 			Description: "the image has no plugin and NCCL_NET is pinned: NCCL aborts, the job fails"},
 		{Name: "efa-device-missing", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
 			Charts:      map[charts.Chart]string{charts.EFADevicePlugin: charts.StaleEFARepository},
@@ -87,7 +90,8 @@ func Table() []Fault {
 		{Name: "efa-device-broken", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
 			Account:     account.Faults{EFADeviceBroken: true},
 			Description: "EFA is allocatable but the provider cannot open it: sockets after a failed init"},
-		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive", Settings: hang,
+		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
+			Settings:    hang,
 			Account:     account.Faults{StripSelfEgress: true},
 			Description: "no group on the interfaces allows egress to itself: set-up, no connection, hang until the deadline"},
 		{Name: "one-rank-on-tcp", Phase: PhaseGate, Pin: Unpinned, Verdict: "mixed", Settings: hang,
@@ -99,9 +103,11 @@ func Table() []Fault {
 		{Name: "quota", Phase: PhasePreview, Pin: Any, Verdict: verdictNone,
 			Account:     account.Faults{Quota: map[string]float64{gpuQuota: 0}},
 			Description: "96 vCPU of G instances not granted: refused with the increase command"},
-		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive", Image: images.Crashing,
+		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
+			Image:       images.Crashing,
 			Description: "the script exits 1: refused with its last lines"},
-		{Name: "refresh-after-red", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa", Image: images.WithoutPlugin,
+		{Name: "refresh-after-red", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
+			Image:           images.WithoutPlugin,
 			RefreshAfterRed: true, Description: "tcp-fallback, then refresh, then up: still refused"},
 	}
 }
@@ -141,8 +147,8 @@ func (f Fault) ChartRepository(chart charts.Chart) string {
 	return chart.Repository()
 }
 
-// Rows returns the lines of --list-faults: name, phase, pin, verdict, exit, description, separated by
-// tabs.
+// Rows returns the lines of --list-faults: name, phase, pin, verdict, exit, description, separated
+// by tabs.
 func Rows() []string {
 	var rows []string
 	for _, f := range Table() {

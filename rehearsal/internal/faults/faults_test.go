@@ -31,7 +31,8 @@ func TestEachFaultBreaksSomething(t *testing.T) {
 	for _, row := range Table() {
 		fault, err := Find(row.Name)
 		require.NoError(t, err)
-		broken := fault.Image != images.Complete || len(fault.Charts) > 0 || !assert.ObjectsAreEqual(account.Faults{}, fault.Account)
+		broken := fault.Image != images.Complete || len(fault.Charts) > 0 ||
+			!assert.ObjectsAreEqual(account.Faults{}, fault.Account)
 		assert.True(t, broken, fault.Name)
 		assert.Contains(t, images.Variants(), fault.Image, fault.Name)
 		assert.Equal(t, exitRefused, fault.Exit())
@@ -43,7 +44,8 @@ func TestAFaultsChartsReplaceTheRealOnes(t *testing.T) {
 	stale, err := Find("efa-device-missing")
 	require.NoError(t, err)
 	assert.Equal(t, charts.StaleEFARepository, stale.ChartRepository(charts.EFADevicePlugin))
-	assert.Equal(t, charts.KubeRayOperator.Repository(), stale.ChartRepository(charts.KubeRayOperator))
+	assert.Equal(t, charts.KubeRayOperator.Repository(),
+		stale.ChartRepository(charts.KubeRayOperator))
 }
 
 func TestFindNamesWhatIsAllowed(t *testing.T) {

@@ -26,8 +26,8 @@ type file struct {
 	data []byte
 }
 
-// readFiles reads the Python files below dir, to be found below prefix in the
-// image. They run from dir; the copy makes an image's digest follow its content.
+// readFiles reads the Python files below dir, which get the path prefix in the image. They run from
+// dir; the copy makes an image's digest follow their content.
 func readFiles(dir, prefix string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
@@ -51,21 +51,26 @@ func readFiles(dir, prefix string) ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the stand-in's files in %q: %w", dir, err)
 	}
-	// Python loads only this one by itself: without it the stand-in would never start.
-	if !slices.ContainsFunc(files, func(f file) bool { return f.name == path.Join(prefix, "sitecustomize.py") }) {
+	// Python loads only this one by itself. Without it the stand-in would not start.
+	if !slices.ContainsFunc(files, func(f file) bool {
+		return f.name == path.Join(prefix,
+			"sitecustomize.py")
+	}) {
 		return nil, fmt.Errorf("reading the stand-in's files in %q: no sitecustomize.py there", dir)
 	}
 	return files, nil
 }
 
-// build makes an image whose digest depends on nothing but its definition: the
-// same programs give the same digest in every rehearsal.
+// build returns an image whose digest depends only on its definition: the same programs give the
+// same digest in every rehearsal.
 func build(d definition) (v1.Image, error) {
-	layer, err := layerOf(append([]file{{name: "etc/raytrain-rehearsal", data: []byte(string(d.program) + "\n")}}, d.files...))
+	layer, err := layerOf(append([]file{{name: "etc/raytrain-rehearsal",
+		data: []byte(string(d.program) + "\n")}}, d.files...))
 	if err != nil {
 		return nil, fmt.Errorf("building the layer of %q: %w", d.repository, err)
 	}
-	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1), layer)
+	image, err := mutate.AppendLayers(mutate.MediaType(empty.Image, types.OCIManifestSchema1),
+		layer)
 	if err != nil {
 		return nil, fmt.Errorf("adding the layer of %q: %w", d.repository, err)
 	}
@@ -98,7 +103,8 @@ func layerOf(files []file) (v1.Layer, error) {
 	var archive bytes.Buffer
 	writer := tar.NewWriter(&archive)
 	for _, f := range files {
-		header := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data)), ModTime: time.Unix(0, 0), Format: tar.FormatPAX}
+		header := &tar.Header{Name: f.name, Mode: 0o644, Size: int64(len(f.data)),
+			ModTime: time.Unix(0, 0), Format: tar.FormatPAX}
 		if err := writer.WriteHeader(header); err != nil {
 			return nil, err
 		}

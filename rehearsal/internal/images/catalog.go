@@ -8,8 +8,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
-// Variant is a build of the training image. All builds are in the registry at once, each under its own
-// tag. A fault is a matter of which digest the stack pins.
+// Variant is a build of the training image. All builds are in the registry at once, each under its
+// own tag. A fault is a matter of which digest the stack pins.
 type Variant string
 
 // The builds of the training image.
@@ -18,8 +18,8 @@ const (
 	Complete Variant = "complete"
 	// WithoutPlugin lacks the plugin: NCCL falls back to sockets, or aborts when pinned.
 	WithoutPlugin Variant = "without-plugin"
-	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one node pulled a stale tag:
-	// two networks in one communicator.
+	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one node pulled a stale
+	// tag: two networks in one communicator.
 	OneRankWithoutPlugin Variant = "one-rank-without-plugin"
 	// Crashing makes the script fail in its first step.
 	Crashing Variant = "crashing"
@@ -60,8 +60,8 @@ const (
 	// eksRegistryAccount owns the registry of EKS's add-on images in most regions.
 	// Source: docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html.
 	eksRegistryAccount = "602401143452"
-	// chartDefaultRegion is the region that the EFA plugin's chart names by default, whatever the cluster's
-	// region (values.yaml of eks-charts).
+	// chartDefaultRegion is the region that the EFA plugin's chart names by default, whatever the
+	// cluster's region (values.yaml of eks-charts).
 	chartDefaultRegion = "us-west-2"
 	// gpuResource and efaResource are the names that the two plugins register.
 	gpuResource = "nvidia.com/gpu"
@@ -84,8 +84,8 @@ func AddonRef(region string, program Program) string {
 
 type repositoryTag struct{ repository, tag string }
 
-// addonImages names the add-ons' images. The tags look like those of EKS, but any would do: the pods of
-// the add-ons and this registry both take them from here.
+// addonImages names the add-ons' images. The tags look like those of EKS, but any would do: the
+// pods of the add-ons and this registry both take them from here.
 func addonImages() map[Program]repositoryTag {
 	return map[Program]repositoryTag{
 		CoreDNS:          {"eks/coredns", "v1.13.2-eksbuild.1"},
@@ -111,8 +111,8 @@ type definition struct {
 	files        []file
 }
 
-// catalog returns every image of a rehearsal. The repository of another registry's image starts with that
-// registry's name, as in a mirror.
+// catalog returns every image of a rehearsal. The repository of another registry's image starts
+// with that registry's name, as in a mirror.
 func catalog(config Config) ([]definition, error) {
 	standIn, err := readFiles(config.StandIn, "opt/nccl-stand-in")
 	if err != nil {
@@ -124,30 +124,39 @@ func catalog(config Config) ([]definition, error) {
 	all := []definition{
 		{repository: "quay.io/kuberay/operator", tag: "v1.6.2", program: KubeRayOperator,
 			entrypoint: []string{config.Operator}},
-		{repository: "nvcr.io/nvidia/k8s-device-plugin", tag: "v0.20.0", program: NVIDIADevicePlugin,
+		{repository: "nvcr.io/nvidia/k8s-device-plugin", tag: "v0.20.0",
+			program:      NVIDIADevicePlugin,
 			devicePlugin: gpuResource, entrypoint: placeholder(NVIDIADevicePlugin)},
 	}
 	for _, region := range config.regions() {
-		all = append(all, definition{repository: eksRegistry(region) + "/eks/aws-efa-k8s-device-plugin", tag: "v0.5.20",
-			program: EFADevicePlugin, devicePlugin: efaResource, entrypoint: placeholder(EFADevicePlugin)})
+		registry := eksRegistry(region)
+		all = append(all, definition{
+			repository: registry + "/eks/aws-efa-k8s-device-plugin", tag: "v0.5.20",
+			program: EFADevicePlugin, devicePlugin: efaResource, entrypoint: placeholder(EFADevicePlugin),
+		})
 		for _, program := range []Program{CoreDNS, VPCCNI, KubeProxy, PodIdentityAgent} {
 			spec := addonImages()[program]
-			all = append(all, definition{repository: eksRegistry(region) + "/" + spec.repository, tag: spec.tag,
-				program: program, entrypoint: placeholder(program)})
+			all = append(all, definition{
+				repository: registry + "/" + spec.repository, tag: spec.tag,
+				program: program, entrypoint: placeholder(program),
+			})
 		}
 	}
 	for _, v := range variants() {
-		all = append(all, definition{repository: RayTrainRepository, tag: v.name.Tag(), program: RayTrain, variant: v.name,
-			env: append(rayTrainEnv(config), v.env...), files: standIn})
+		all = append(all, definition{
+			repository: RayTrainRepository, tag: v.name.Tag(), program: RayTrain, variant: v.name,
+			env: append(rayTrainEnv(config), v.env...), files: standIn,
+		})
 	}
 	return all, nil
 }
 
-// rayTrainEnv returns the environment of every build of the training image. The stand-in is switched on
-// only here: the training code and the program never name it.
+// rayTrainEnv returns the environment of every build of the training image. The stand-in is
+// switched on only here: the training code and the program never name it.
 func rayTrainEnv(config Config) []string {
 	return []string{
-		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + standin.Programs(config.StandIn) + ":" + systemPath,
+		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + standin.Programs(config.StandIn) +
+			":" + systemPath,
 		"PYTHONPATH=" + config.StandIn,
 		"RAYTRAIN_REHEARSAL=1",
 	}

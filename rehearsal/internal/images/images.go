@@ -1,7 +1,7 @@
-// Package images is the container registry of a rehearsal: small but real OCI
-// images, served by the OCI distribution protocol, whose entrypoints are
-// programs of this machine. A node agent resolves a pod's image here exactly
-// as a kubelet would, so an unknown name or digest fails as on AWS.
+// Package images is the container registry of a rehearsal: small but real OCI images, served with
+// the OCI distribution protocol, whose entrypoints are programs of this machine. A node agent
+// resolves a pod's image here as a kubelet would, so that an unknown name or digest fails as on
+// AWS.
 package images
 
 import (
@@ -13,8 +13,8 @@ import (
 // Program says what runs in a container of an image.
 type Program string
 
-// The programs that a rehearsal's images run. The last four are placeholders
-// that only stay up: what the real ones do is the node agent's own work.
+// The programs that a rehearsal's images run. The last four are placeholders that do nothing: the
+// node agent does the work of the real ones.
 const (
 	// RayTrain is the training image: Python with Ray, torch and the NCCL stand-in.
 	RayTrain Program = "ray-train"
@@ -24,13 +24,13 @@ const (
 	NVIDIADevicePlugin Program = "nvidia-device-plugin"
 	// EFADevicePlugin makes vpc.amazonaws.com/efa allocatable where it runs.
 	EFADevicePlugin Program = "efa-device-plugin"
-	// CoreDNS stands for EKS's coredns add-on.
+	// CoreDNS replaces EKS's coredns add-on.
 	CoreDNS Program = "coredns"
-	// VPCCNI stands for EKS's vpc-cni add-on, whose DaemonSet is called aws-node.
+	// VPCCNI replaces EKS's vpc-cni add-on, whose DaemonSet is called aws-node.
 	VPCCNI Program = "vpc-cni"
-	// KubeProxy stands for EKS's kube-proxy add-on.
+	// KubeProxy replaces EKS's kube-proxy add-on.
 	KubeProxy Program = "kube-proxy"
-	// PodIdentityAgent stands for EKS's eks-pod-identity-agent add-on.
+	// PodIdentityAgent replaces EKS's eks-pod-identity-agent add-on.
 	PodIdentityAgent Program = "eks-pod-identity-agent"
 )
 
@@ -38,31 +38,31 @@ const (
 const (
 	// ProgramLabel holds the Program of an image.
 	ProgramLabel = "ray-train-efa.program"
-	// DevicePluginLabel holds the extended resource that a Running container of
-	// the image makes allocatable on its node.
+	// DevicePluginLabel holds the extended resource that a running container of the image makes
+	// allocatable on its node.
 	DevicePluginLabel = "ray-train-efa.device-plugin"
-	// RehearsedLabel marks every image of a rehearsal: none must pass for a real one.
+	// RehearsedLabel marks every image of a rehearsal, so that none is taken for a real one.
 	RehearsedLabel = "ray-train-efa.rehearsed"
 )
 
-// Image is what a node agent needs to know to run a container.
+// Image is what a node agent needs to run a container.
 type Image struct {
 	// Ref is the reference as the pod gave it.
 	Ref string
-	// ID is the form of a pod status's imageID: registry/repository@digest.
+	// ID has the form of imageID in a pod's status: registry/repository@digest.
 	ID string
 	// Digest is the manifest's digest, "sha256:...".
 	Digest string
-	// Program says what the image runs; "" for an image that somebody else pushed.
+	// Program is what the image runs; "" for an image that is not of this package.
 	Program Program
-	// Env, Entrypoint, Cmd and WorkingDir are those of the image's configuration.
-	// A pod's command replaces Entrypoint and Cmd, its args replace Cmd.
+	// Env, Entrypoint, Cmd and WorkingDir are those of the image's configuration. A pod's command
+	// replaces Entrypoint and Cmd, its args replace Cmd.
 	Env        []string
 	Entrypoint []string
 	Cmd        []string
 	WorkingDir string
-	// DevicePlugin is the extended resource, such as "nvidia.com/gpu", that a
-	// Running container of this image makes allocatable on its node; "" for none.
+	// DevicePlugin is the extended resource, such as "nvidia.com/gpu", that a Running container of
+	// this image makes allocatable on its node; "" for none.
 	DevicePlugin string
 }
 
@@ -80,5 +80,5 @@ func imageOf(ref, id, digest string, config v1.Config) Image {
 	}
 }
 
-// IsDevicePlugin says whether a container of this image publishes devices.
+// IsDevicePlugin reports whether a container of this image publishes devices.
 func (i Image) IsDevicePlugin() bool { return strings.TrimSpace(i.DevicePlugin) != "" }

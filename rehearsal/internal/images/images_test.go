@@ -17,8 +17,10 @@ import (
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte("import nccl_stand_in\n"), 0o600))
-	return Config{Raytrain: "/bin/raytrain", RayVenv: "/venv", Operator: "/bin/kuberay-operator", StandIn: dir, Region: "us-east-2"}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sitecustomize.py"),
+		[]byte("import nccl_stand_in\n"), 0o600))
+	return Config{Raytrain: "/bin/raytrain", RayVenv: "/venv", Operator: "/bin/kuberay-operator",
+		StandIn: dir, Region: "us-east-2"}
 }
 
 func newTestRegistry(t *testing.T) *Registry {
@@ -37,16 +39,22 @@ func TestResolve(t *testing.T) {
 		plugin     string
 		entrypoint []string
 	}{
-		{name: "training image by tag", in: "127.0.0.1:5000/ray-train:train-ml-cuda-v1.1", program: RayTrain},
+		{name: "training image by tag", in: "127.0.0.1:5000/ray-train:train-ml-cuda-v1.1",
+			program: RayTrain},
 		{name: "training image by digest", in: r.Ref(Complete), program: RayTrain},
-		{name: "operator of another registry", in: "quay.io/kuberay/operator:v1.6.2", program: KubeRayOperator,
+		{name: "operator of another registry", in: "quay.io/kuberay/operator:v1.6.2",
+			program:    KubeRayOperator,
 			entrypoint: []string{"/bin/kuberay-operator"}},
-		{name: "NVIDIA plugin", in: "nvcr.io/nvidia/k8s-device-plugin:v0.20.0", program: NVIDIADevicePlugin,
-			plugin: "nvidia.com/gpu", entrypoint: []string{"/bin/raytrain", "rehearsal-program", "nvidia-device-plugin"}},
-		{name: "EFA plugin of the cluster's region", program: EFADevicePlugin, plugin: "vpc.amazonaws.com/efa",
+		{name: "NVIDIA plugin", in: "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
+			program: NVIDIADevicePlugin,
+			plugin:  "nvidia.com/gpu", entrypoint: []string{"/bin/raytrain", "rehearsal-program",
+				"nvidia-device-plugin"}},
+		{name: "EFA plugin of the cluster's region", program: EFADevicePlugin,
+			plugin:     "vpc.amazonaws.com/efa",
 			in:         "602401143452.dkr.ecr.us-east-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20",
 			entrypoint: []string{"/bin/raytrain", "rehearsal-program", "efa-device-plugin"}},
-		{name: "EFA plugin of the chart's own region", program: EFADevicePlugin, plugin: "vpc.amazonaws.com/efa",
+		{name: "EFA plugin of the chart's own region", program: EFADevicePlugin,
+			plugin:     "vpc.amazonaws.com/efa",
 			in:         "602401143452.dkr.ecr.us-west-2.amazonaws.com/eks/aws-efa-k8s-device-plugin:v0.5.20",
 			entrypoint: []string{"/bin/raytrain", "rehearsal-program", "efa-device-plugin"}},
 		{name: "an add-on", in: AddonRef("us-east-2", CoreDNS), program: CoreDNS,
@@ -100,7 +108,8 @@ func TestVariantsDifferOnlyInTheirPlugin(t *testing.T) {
 	}{
 		{Complete, []string{"RAYTRAIN_REHEARSAL_PLUGIN=1"}},
 		{WithoutPlugin, nil},
-		{OneRankWithoutPlugin, []string{"RAYTRAIN_REHEARSAL_PLUGIN=1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last"}},
+		{OneRankWithoutPlugin, []string{"RAYTRAIN_REHEARSAL_PLUGIN=1",
+			"RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last"}},
 	}
 	seen := map[string]bool{}
 	for _, test := range tests {
@@ -129,7 +138,8 @@ func TestDigestsAreStable(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, first.Digests(), second.Digests())
 
-	require.NoError(t, os.WriteFile(filepath.Join(config.StandIn, "sitecustomize.py"), []byte("# changed\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(config.StandIn, "sitecustomize.py"),
+		[]byte("# changed\n"), 0o600))
 	third, err := New(context.Background(), "127.0.0.1:5000", config)
 	require.NoError(t, err)
 	assert.NotEqual(t, first.Digests()[Complete], third.Digests()[Complete])
@@ -140,7 +150,8 @@ func TestServedByTheProtocol(t *testing.T) {
 	r := newTestRegistry(t)
 	server := httptest.NewServer(r.Handler())
 	t.Cleanup(server.Close)
-	tag, err := name.NewTag(strings.TrimPrefix(server.URL, "http://")+"/ray-train:train-ml-cuda-v1.1", name.Insecure)
+	tag, err := name.NewTag(strings.TrimPrefix(server.URL,
+		"http://")+"/ray-train:train-ml-cuda-v1.1", name.Insecure)
 	require.NoError(t, err)
 	head, err := remote.Head(tag)
 	require.NoError(t, err)

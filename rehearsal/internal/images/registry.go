@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Config says where the programs of the images are on this machine. Paths are absolute: they become part
-// of the images and of their digests.
+// Config says where the programs of the images are on this machine. Paths are absolute: they become
+// part of the images and of their digests.
 type Config struct {
 	// Raytrain is the binary of this process. It contains the stand-ins of the device plugins.
 	Raytrain string
@@ -57,16 +57,16 @@ func (r *Registry) Ref(v Variant) string {
 	return fmt.Sprintf("%s@%s", r.RayTrainRepository(), r.digests[v])
 }
 
-// RayTrainRepository returns the training image's repository with this registry's host: the value of a
-// rehearsal's imageRepository setting.
+// RayTrainRepository returns the training image's repository with this registry's host: the value
+// of a rehearsal's imageRepository setting.
 func (r *Registry) RayTrainRepository() string { return r.host + "/" + RayTrainRepository }
 
-// Digests returns the digest of each build of the training image. One of them is a rehearsal's imageDigest
-// setting.
+// Digests returns the digest of each build of the training image. One of them is a rehearsal's
+// imageDigest setting.
 func (r *Registry) Digests() map[Variant]string { return maps.Clone(r.digests) }
 
-// New builds every image and stores it in a registry that is to be served at host, "127.0.0.1:PORT". The
-// digests do not depend on host.
+// New builds every image and stores it in a registry that is to be served at host,
+// "127.0.0.1:PORT". The digests do not depend on host.
 func New(ctx context.Context, host string, config Config) (*Registry, error) {
 	if err := config.validate(); err != nil {
 		return nil, fmt.Errorf("checking the registry's configuration: %w", err)
@@ -100,7 +100,8 @@ func (r *Registry) push(ctx context.Context, d definition) error {
 	if err != nil {
 		return fmt.Errorf("naming the image %q: %w", d.repository, err)
 	}
-	if err := remote.Write(tag, image, remote.WithContext(ctx), remote.WithTransport(direct{r.handler})); err != nil {
+	if err := remote.Write(tag, image, remote.WithContext(ctx),
+		remote.WithTransport(direct{r.handler})); err != nil {
 		return fmt.Errorf("storing the image %q: %w", tag, err)
 	}
 	if d.variant == "" {
@@ -118,8 +119,8 @@ func (r *Registry) push(ctx context.Context, d definition) error {
 // ErrImagePull.
 var ErrNotFound = errors.New("image not found in the rehearsal's registry")
 
-// Resolve returns the image that ref names, by tag or by digest. Names of other registries are looked up
-// in this registry's mirror of them.
+// Resolve returns the image that ref names, by tag or by digest. Names of other registries are
+// looked up in this registry's mirror of them.
 func (r *Registry) Resolve(ctx context.Context, ref string) (Image, error) {
 	parsed, err := name.ParseReference(ref)
 	if err != nil {
@@ -129,7 +130,8 @@ func (r *Registry) Resolve(ctx context.Context, ref string) (Image, error) {
 	if err != nil {
 		return Image{}, fmt.Errorf("reading the image reference %q: %w", ref, err)
 	}
-	found, err := remote.Image(local, remote.WithContext(ctx), remote.WithTransport(direct{r.handler}))
+	found, err := remote.Image(local, remote.WithContext(ctx),
+		remote.WithTransport(direct{r.handler}))
 	if err != nil {
 		var refused *transport.Error
 		if errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound {

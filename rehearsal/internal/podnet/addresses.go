@@ -6,13 +6,12 @@ import (
 	"net/netip"
 )
 
-// blockBits is the prefix length of the block that each node's pods draw their
-// addresses from: 254 pods, far more than any rehearsed instance type allows.
+// blockBits is the prefix length of the block of each node's pod addresses. Its 254 addresses are
+// more than any rehearsed instance type allows.
 const blockBits = 24
 
-// addressPlan divides a VPC's range: nodes get the addresses that the account
-// gave their instances, pods get addresses from blocks in the range's upper
-// half, where the account places no instance.
+// addressPlan divides a VPC's range. Nodes get the addresses of their instances. Pods get addresses
+// from blocks in the upper half of the range, where the account places no instance.
 type addressPlan struct {
 	vpc  netip.Prefix
 	used map[netip.Addr]bool
@@ -21,12 +20,12 @@ type addressPlan struct {
 
 func newAddressPlan(vpc netip.Prefix) (*addressPlan, error) {
 	if !vpc.IsValid() || !vpc.Addr().Is4() || vpc.Bits() > 20 {
-		return nil, fmt.Errorf("VPC range %q: want an IPv4 prefix of /20 or larger, such as 10.0.0.0/16", vpc)
+		return nil, fmt.Errorf("VPC range %q: must be an IPv4 prefix of /20 or larger, such as 10.0.0.0/16", vpc)
 	}
 	return &addressPlan{vpc: vpc.Masked(), used: map[netip.Addr]bool{}}, nil
 }
 
-// gateway is the bridge's own address: the range's first, as in a VPC subnet.
+// gateway returns the bridge's own address: the first of the range, as in a VPC subnet.
 func (p *addressPlan) gateway() netip.Addr { return p.vpc.Addr().Next() }
 
 // claim reserves one given address.
@@ -41,7 +40,7 @@ func (p *addressPlan) claim(address netip.Addr) error {
 	return nil
 }
 
-// block hands out the next node's block of pod addresses.
+// block returns the block of pod addresses of the next node.
 func (p *addressPlan) block() (netip.Prefix, error) {
 	half := 1 << (31 - p.vpc.Bits()) // addresses in the upper half
 	if p.next >= half>>(32-blockBits) {
@@ -52,8 +51,8 @@ func (p *addressPlan) block() (netip.Prefix, error) {
 	return netip.PrefixFrom(base, blockBits), nil
 }
 
-// take reserves the lowest free address of a block; its first and last stay
-// unused, as network and broadcast addresses do.
+// take reserves the lowest free address of a block. The network and broadcast addresses stay
+// unused.
 func (p *addressPlan) take(block netip.Prefix) (netip.Addr, error) {
 	size := 1 << (32 - block.Bits())
 	for i := 1; i < size-1; i++ {

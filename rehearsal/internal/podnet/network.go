@@ -13,39 +13,35 @@ import (
 
 const (
 	bridgeName = "vpc0"
-	// mtu is that of ENIs inside a VPC
-	// (docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html).
+	// mtu is that of ENIs inside a VPC. Source:
+	// docs.aws.amazon.com/AWSEC2/latest/UserGuide/network_mtu.html.
 	mtu = 9001
 )
 
 // Config says what a Network looks like.
 type Config struct {
-	// VPC is the range that nodes and pods take addresses from: IPv4, /20 or
-	// larger. Default 10.0.0.0/16.
+	// VPC is the range of node and pod addresses: IPv4, /20 or larger. Default: 10.0.0.0/16.
 	VPC netip.Prefix
-	// ServiceAddresses are addresses outside VPC that the bridge answers to as
-	// well: those of the services that the daemon itself serves, which are the
-	// API server's (x.y.0.1 of the service range) and the cluster DNS's
-	// (x.y.0.10).
+	// ServiceAddresses are further addresses of the bridge, outside VPC: those of the services that
+	// the daemon itself serves. They are the API server's (x.y.0.1 of the service range) and the
+	// cluster DNS's (x.y.0.10).
 	ServiceAddresses []netip.Addr
 }
 
-// Network is one rehearsed VPC's network. Its methods may be called from any
-// goroutine.
+// Network is one rehearsed VPC's network. Its methods may be called from any goroutine.
 type Network struct {
 	config    Config
 	threads   *threads
 	namespace *os.File
-	handle    *netlink.Handle // netlink sockets that live inside namespace
+	handle    *netlink.Handle // netlink sockets inside namespace
 	bridge    netlink.Link
 
 	mu        sync.Mutex
 	addresses *addressPlan
-	links     int // veth pairs made so far; names them
+	links     int // number of veth pairs so far, for their names
 }
 
-// New makes the namespace and the bridge, with the gateway's and the service
-// addresses on it.
+// New creates the namespace and the bridge, with the gateway's and the service addresses.
 func New(config Config) (*Network, error) {
 	if !config.VPC.IsValid() {
 		config.VPC = netip.MustParsePrefix("10.0.0.0/16")
@@ -80,7 +76,8 @@ func (n *Network) build() error {
 	if n.bridge, err = handle.LinkByName(bridgeName); err != nil {
 		return fmt.Errorf("finding bridge: %w", err)
 	}
-	own := append([]netip.Prefix{netip.PrefixFrom(n.Gateway(), n.config.VPC.Bits())}, hostPrefixes(n.config.ServiceAddresses)...)
+	own := append([]netip.Prefix{netip.PrefixFrom(n.Gateway(), n.config.VPC.Bits())},
+		hostPrefixes(n.config.ServiceAddresses)...)
 	for _, prefix := range own {
 		if err := handle.AddrAdd(n.bridge, netlinkAddr(prefix)); err != nil {
 			return fmt.Errorf("adding address %q to the bridge: %w", prefix, err)
@@ -89,11 +86,11 @@ func (n *Network) build() error {
 	return linksUp(handle, "lo", bridgeName)
 }
 
-// Gateway is the address by which pods reach what listens on the bridge.
+// Gateway returns the address at which pods reach what listens on the bridge.
 func (n *Network) Gateway() netip.Addr { return n.addresses.gateway() }
 
-// Listen opens a stream listener on the bridge, where pods can reach it.
-// Address is a literal IP and port; use Gateway or a service address.
+// Listen opens a stream listener on the bridge, where pods can reach it. Address is a literal IP
+// and port; use Gateway or a service address.
 func (n *Network) Listen(address string) (net.Listener, error) {
 	listener, err := n.threads.listen(n.namespace, "tcp", address)
 	if err != nil {
@@ -116,8 +113,7 @@ func (n *Network) ListenPacket(address string) (net.PacketConn, error) {
 	return conn, nil
 }
 
-// Close lets the network go. The kernel takes it apart once the last process
-// inside it has ended.
+// Close releases the network. The kernel removes it when the last process inside it has ended.
 func (n *Network) Close() error {
 	if n.handle != nil {
 		n.handle.Close()
@@ -126,8 +122,8 @@ func (n *Network) Close() error {
 	return n.namespace.Close()
 }
 
-// handleIn opens netlink sockets inside a namespace. The library's own way
-// there leaves the thread behind in the namespace where it may not return.
+// handleIn opens netlink sockets inside a namespace. The library's own function leaves the thread
+// in the namespace when it cannot return.
 func (n *Network) handleIn(namespace *os.File) (handle *netlink.Handle, err error) {
 	err = n.threads.inside(namespace, func() error {
 		handle, err = netlink.NewHandle()

@@ -73,7 +73,8 @@ func TestProxyCarriesAServiceAddressToLoopback(t *testing.T) {
 	require.NoError(t, network.Proxy(t.Context(), "172.20.0.1:443", outside.Addr().String()))
 	pod, err := node.NewSandbox()
 	require.NoError(t, err)
-	client := http.Client{Transport: &http.Transport{DialContext: pod.DialContext}, Timeout: 5 * time.Second}
+	client := http.Client{Transport: &http.Transport{DialContext: pod.DialContext},
+		Timeout: 5 * time.Second}
 	response, err := client.Get("http://172.20.0.1:443/")
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -82,8 +83,8 @@ func TestProxyCarriesAServiceAddressToLoopback(t *testing.T) {
 	assert.Equal(t, "api", string(body))
 }
 
-// A child with a parent-death signal must survive whatever the network does
-// with threads, and must have been started where the program runs.
+// A child with a parent-death signal must survive what the network does with threads, and must run
+// in the program's own namespace.
 func TestChildrenOutliveWorkInNamespaces(t *testing.T) {
 	t.Parallel()
 	home, err := os.Readlink("/proc/self/ns/net")
@@ -146,7 +147,7 @@ func TestAddressPlan(t *testing.T) {
 	require.ErrorContains(t, err, "/20 or larger")
 }
 
-func TestAddressPlanRunsOutInTheOpen(t *testing.T) {
+func TestAddressPlanReportsThatItIsExhausted(t *testing.T) {
 	t.Parallel()
 	plan, err := newAddressPlan(netip.MustParsePrefix("10.0.0.0/20"))
 	require.NoError(t, err)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// dialTimeout bounds how long a pod's connection waits for the real listener,
-// which is on this machine's loopback and so answers at once or not at all.
+// dialTimeout bounds how long a pod's connection waits for the real listener. That is on this
+// machine's loopback, and so answers at once or not at all.
 const dialTimeout = 5 * time.Second
 
-// Proxy carries TCP connections from inside the VPC to a listener of the root
-// network namespace: it is how pods reach the API server, which listens on
-// 127.0.0.1 only. Inside is an address on the bridge, outside a literal
-// loopback address. It returns once it listens, and stops when ctx ends.
+// Proxy forwards TCP connections from inside the VPC to a listener of the root network namespace:
+// pods reach the API server, which listens on 127.0.0.1 only, through it. Inside is an address on
+// the bridge, outside a literal loopback address. It returns once it listens, and stops when ctx
+// ends.
 func (n *Network) Proxy(ctx context.Context, inside, outside string) error {
 	listener, err := n.Listen(inside)
 	if err != nil {
@@ -35,7 +35,7 @@ func serveProxy(ctx context.Context, listener net.Listener, outside string) {
 			return
 		}
 		if err != nil {
-			// Out of descriptors, most likely: waiting is all that can help.
+			// Most likely there are no file descriptors left: wait.
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
@@ -43,7 +43,7 @@ func serveProxy(ctx context.Context, listener net.Listener, outside string) {
 			dialer := net.Dialer{Timeout: dialTimeout}
 			target, err := dialer.DialContext(ctx, "tcp", outside)
 			if err != nil {
-				_ = conn.Close() // the pod sees a reset, as from a server that is down
+				_ = conn.Close() // the pod sees a closed connection, as from a server that is down
 				return
 			}
 			stop := context.AfterFunc(ctx, func() { _ = conn.Close(); _ = target.Close() })
@@ -53,8 +53,8 @@ func serveProxy(ctx context.Context, listener net.Listener, outside string) {
 	}
 }
 
-// Splice copies both ways until both sides are done, passing half-closes on,
-// and closes both connections.
+// Splice copies both ways until both sides are done, passing half-closes on, and closes both
+// connections.
 func Splice(a, b io.ReadWriteCloser) error {
 	var group sync.WaitGroup
 	var first, second error

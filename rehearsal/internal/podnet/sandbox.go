@@ -11,8 +11,8 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Node is one machine's place in the network: its own sandbox, which pods with
-// hostNetwork share, and the block its other pods take addresses from.
+// Node is one machine in the network: its own sandbox, which pods with hostNetwork share, and the
+// block of its other pods' addresses.
 type Node struct {
 	network *Network
 	block   netip.Prefix
@@ -27,8 +27,8 @@ type Sandbox struct {
 	namespace *os.File
 }
 
-// AddNode joins a machine to the network. The zero address takes one from the
-// node's own block; any other must be free and inside the VPC range.
+// AddNode joins a machine to the network. The zero address takes one from the node's own block; any
+// other must be free and inside the VPC range.
 func (n *Network) AddNode(address netip.Addr) (*Node, error) {
 	n.mu.Lock()
 	block, err := n.addresses.block()
@@ -50,10 +50,10 @@ func (n *Network) AddNode(address netip.Addr) (*Node, error) {
 	return &Node{network: n, block: block, host: host}, nil
 }
 
-// Host is the node's own sandbox.
+// Host returns the node's own sandbox.
 func (n *Node) Host() *Sandbox { return n.host }
 
-// NewSandbox makes the namespace of one pod.
+// NewSandbox creates the namespace of one pod.
 func (n *Node) NewSandbox() (*Sandbox, error) {
 	n.network.mu.Lock()
 	address, err := n.network.addresses.take(n.block)
@@ -64,7 +64,7 @@ func (n *Node) NewSandbox() (*Sandbox, error) {
 	return n.network.newSandbox(address)
 }
 
-// Close lets the node's own sandbox go; those of its pods have their own Close.
+// Close releases the node's own sandbox. Those of its pods have their own Close.
 func (n *Node) Close() error { return n.host.Close() }
 
 func (n *Network) newSandbox(address netip.Addr) (*Sandbox, error) {
@@ -74,7 +74,8 @@ func (n *Network) newSandbox(address netip.Addr) (*Sandbox, error) {
 	}
 	sandbox := &Sandbox{Address: address, network: n, namespace: namespace}
 	if err := n.connect(sandbox); err != nil {
-		return nil, errors.Join(fmt.Errorf("connecting %s to the VPC network: %w", address, err), sandbox.Close())
+		return nil, errors.Join(fmt.Errorf("connecting %s to the VPC network: %w", address, err),
+			sandbox.Close())
 	}
 	return sandbox, nil
 }
@@ -84,8 +85,10 @@ func (n *Network) connect(sandbox *Sandbox) error {
 	defer n.mu.Unlock()
 	n.links++
 	attrs := netlink.NewLinkAttrs()
-	attrs.Name, attrs.MTU, attrs.MasterIndex = fmt.Sprintf("eni%d", n.links), mtu, n.bridge.Attrs().Index
-	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0", PeerNamespace: netlink.NsFd(sandbox.namespace.Fd())}
+	attrs.Name, attrs.MTU, attrs.MasterIndex = fmt.Sprintf("eni%d",
+		n.links), mtu, n.bridge.Attrs().Index
+	pair := &netlink.Veth{LinkAttrs: attrs, PeerName: "eth0",
+		PeerNamespace: netlink.NsFd(sandbox.namespace.Fd())}
 	if err := n.handle.LinkAdd(pair); err != nil {
 		return fmt.Errorf("adding veth pair: %w", err)
 	}
@@ -104,13 +107,14 @@ func (n *Network) connect(sandbox *Sandbox) error {
 	if err := inside.LinkSetMTU(eth0, mtu); err != nil {
 		return fmt.Errorf("setting eth0's MTU: %w", err)
 	}
-	if err := inside.AddrAdd(eth0, netlinkAddr(netip.PrefixFrom(sandbox.Address, n.config.VPC.Bits()))); err != nil {
+	if err := inside.AddrAdd(eth0, netlinkAddr(netip.PrefixFrom(sandbox.Address,
+		n.config.VPC.Bits()))); err != nil {
 		return fmt.Errorf("adding address to eth0: %w", err)
 	}
 	if err := linksUp(inside, "lo", "eth0"); err != nil {
 		return err
 	}
-	// Service addresses lie outside the VPC range, so they need the route.
+	// Service addresses are outside the VPC range, so they need the route.
 	route := &netlink.Route{LinkIndex: eth0.Attrs().Index, Gw: n.Gateway().AsSlice()}
 	if err := inside.RouteAdd(route); err != nil {
 		return fmt.Errorf("adding default route: %w", err)
@@ -118,12 +122,12 @@ func (n *Network) connect(sandbox *Sandbox) error {
 	return nil
 }
 
-// Namespace is the file that a process passes to setns to enter the sandbox.
-// It stays the sandbox's: the caller must not close it.
+// Namespace returns the file that a process passes to setns to enter the sandbox. The caller must
+// not close it.
 func (s *Sandbox) Namespace() *os.File { return s.namespace }
 
-// DialContext connects from inside the sandbox, so that 127.0.0.1 is the pod's
-// own. Address is a literal IP and port.
+// DialContext connects from inside the sandbox, so that 127.0.0.1 is the pod's own. Address is a
+// literal IP and port.
 func (s *Sandbox) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return s.network.threads.dial(ctx, s.namespace, network, address)
 }
@@ -133,7 +137,7 @@ func (s *Sandbox) Listen(address string) (net.Listener, error) {
 	return s.network.threads.listen(s.namespace, "tcp", address)
 }
 
-// Close lets the sandbox and its address go.
+// Close releases the sandbox and its address.
 func (s *Sandbox) Close() error {
 	s.network.mu.Lock()
 	s.network.addresses.release(s.Address)

@@ -12,15 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threads are operating-system threads that do nothing but work inside network
-// namespaces. Between jobs they stay in the network's own namespace.
+// threads are operating-system threads that only work inside network namespaces. Between jobs they
+// stay in the network's own namespace.
 //
-// They never go back to where the program runs: from a user namespace, setns
-// into the machine's own network namespace is refused. And they never end: the
-// runtime hands a goroutine any thread, also one that has started a child with
-// a parent-death signal, such as a control plane's etcd, and the kernel kills
-// the child when that thread ends, not when the process does (prctl(2),
-// PR_SET_PDEATHSIG).
+// They never return to the namespace of the program: the kernel refuses setns into the machine's
+// own network namespace from a user namespace. They never end either. The runtime may run a
+// goroutine on a thread that has started a child with a parent-death signal, such as a control
+// plane's etcd, and the kernel kills the child when that thread ends, not when the process does
+// (prctl(2), PR_SET_PDEATHSIG).
 type threads struct {
 	mu     sync.Mutex
 	home   *os.File // nil until the network's namespace is made
@@ -28,11 +27,11 @@ type threads struct {
 	closed bool
 }
 
-// errClosed is what a network that was closed answers.
+// errClosed is the error of a closed network.
 var errClosed = errors.New("the network is closed")
 
-// do runs work on one of the threads. What work makes of namespaces is undone
-// afterwards; sockets that it creates stay where they were created.
+// do runs work on one of the threads, which then returns to its namespace. Sockets that work
+// creates stay in the namespace where they were created.
 func (t *threads) do(work func() error) error {
 	jobs, err := t.take()
 	if err != nil {
@@ -41,15 +40,15 @@ func (t *threads) do(work func() error) error {
 	done := make(chan error)
 	jobs <- func() {
 		workErr := work()
-		// The result is handed over once the thread is back, so that whoever
-		// closes a namespace next finds it unused.
+		// The result is sent once the thread has returned, so that the caller can close an unused
+		// namespace.
 		back := t.goHome()
 		if back == nil {
 			t.give(jobs)
 		}
 		done <- errors.Join(workErr, back)
 		if back != nil {
-			select {} // a thread that is lost must neither work on nor end
+			select {} // a lost thread must neither work nor end
 		}
 	}
 	return <-done
@@ -71,12 +70,12 @@ func (t *threads) take() (chan func(), error) {
 	return jobs, nil
 }
 
-// serve does jobs on a thread of its own until there are no more to come.
+// serve runs jobs on a thread of its own until the channel is closed.
 func serve(jobs chan func()) {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// The first thread stands for the process in /proc: it stays where the
-		// program runs. While it is held here, the next one is another.
+		// The first thread is the process in /proc and must stay in the program's namespace. While
+		// it is locked here, the new goroutine runs on another thread.
 		begun := make(chan struct{})
 		go func() {
 			runtime.LockOSThread()
@@ -90,7 +89,7 @@ func serve(jobs chan func()) {
 	for job := range jobs {
 		job()
 	}
-	// Leaving the network's namespace lets the kernel take it apart.
+	// Leaving the network's namespace lets the kernel remove it.
 	_ = unix.Unshare(unix.CLONE_NEWNET)
 	select {}
 }
@@ -115,7 +114,7 @@ func (t *threads) goHome() error {
 	return nil
 }
 
-// close dismisses the threads; those at work follow when they are done.
+// close releases the threads. Those at work follow when they are done.
 func (t *threads) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,13 +128,12 @@ func (t *threads) close() {
 	t.idle = nil
 }
 
-// newNamespace makes an empty network namespace and returns the file that
-// keeps it alive.
+// newNamespace creates an empty network namespace and returns the file that keeps it alive.
 func (t *threads) newNamespace() (*os.File, error) {
 	var file *os.File
 	err := t.do(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("creating a network namespace (it takes root or a user namespace): %w", err)
+			return fmt.Errorf("creating a network namespace, which needs root or a user namespace: %w", err)
 		}
 		var err error
 		file, err = os.Open("/proc/thread-self/ns/net")
@@ -157,9 +155,11 @@ func (t *threads) inside(namespace *os.File, work func() error) error {
 	})
 }
 
-// dial connects from inside the namespace. The address must be a literal IP and
-// port: names would be resolved by the host's resolver.
-func (t *threads) dial(ctx context.Context, namespace *os.File, network, address string) (net.Conn, error) {
+// dial connects from inside the namespace. The address must be a literal IP and port: names would
+// be resolved by the host's resolver.
+func (t *threads) dial(
+	ctx context.Context, namespace *os.File, network, address string) (net.Conn, error,
+) {
 	var conn net.Conn
 	err := t.inside(namespace, func() error {
 		var dialer net.Dialer

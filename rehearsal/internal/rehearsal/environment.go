@@ -16,8 +16,8 @@ import (
 // region is the only region of a rehearsed account.
 const region = daemon.Region
 
-// Environment returns the variables with which the engine, its plugins and the Pulumi CLI work on the
-// rehearsal in dir.
+// Environment returns the variables with which the engine, its plugins and the Pulumi CLI work on
+// the rehearsal in dir.
 func Environment(dir, root string) (map[string]string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -35,33 +35,38 @@ func Environment(dir, root string) (map[string]string, error) {
 	}
 	home := filepath.Join(dir, "home")
 	return map[string]string{
-		// The user's pulumi comes before the pinned one: a released CLI has its language hosts beside it,
-		// the pinned one has none.
-		"PATH":            bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") + ":" + filepath.Join(root, "bin"),
+		// The user's pulumi comes before the pinned one: a released CLI has its language hosts
+		// beside it, the pinned one has none.
+		"PATH": bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") +
+			":" + filepath.Join(root, "bin"),
 		client.EnvDir:     dir,
 		eventlog.Variable: eventsFile(dir),
 		// The user's credentials must not reach a rehearsal, which needs none.
 		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_SESSION_TOKEN": "",
 		"AWS_REGION": region, "AWS_PROFILE": "",
-		"AWS_CONFIG_FILE": filepath.Join(home, "aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
+		"AWS_CONFIG_FILE": filepath.Join(home,
+			"aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
 		"KUBECONFIG": filepath.Join(dir, "kubeconfig"),
 		// Helm's caches must not mix with the user's.
-		"HELM_CACHE_HOME": filepath.Join(home, "helm", "cache"), "HELM_CONFIG_HOME": filepath.Join(home, "helm", "config"),
+		"HELM_CACHE_HOME": filepath.Join(home, "helm",
+			"cache"), "HELM_CONFIG_HOME": filepath.Join(home, "helm", "config"),
 		"HELM_DATA_HOME": filepath.Join(home, "helm", "data"),
 	}, nil
 }
 
-// linkedTools lists what a rehearsal takes from the checkout, whatever else is on the PATH: an installed
-// AWS provider would call the real AWS.
+// linkedTools lists what a rehearsal takes from the checkout, whatever else is on the PATH: an
+// installed AWS provider would call the real AWS.
 func linkedTools() []string {
-	return []string{"kubectl", "pulumi-resource-aws", "pulumi-resource-eks", "pulumi-resource-kubernetes"}
+	return []string{"kubectl", "pulumi-resource-aws", "pulumi-resource-eks",
+		"pulumi-resource-kubernetes"}
 }
 
-// linkTool links a tool that must exist: a dangling link would make the shell take another one of that
-// name from the PATH.
+// linkTool links a tool that must exist: a dangling link would make the shell take another one of
+// that name from the PATH.
 func linkTool(target, name string) error {
 	if _, err := os.Stat(target); err != nil {
-		return fmt.Errorf("finding the rehearsal's tools: %w: run `make build` in the checkout", err)
+		return fmt.Errorf("finding the rehearsal's tools: %w: run `make build` in the checkout",
+			err)
 	}
 	return replaceLink(target, name)
 }
@@ -79,8 +84,8 @@ func replaceLink(target, name string) error {
 	return nil
 }
 
-// ShellEnvironment returns the variables with which the Pulumi CLI and kubectl work on the rehearsal in dir
-// from a shell.
+// ShellEnvironment returns the variables with which the Pulumi CLI and kubectl work on the
+// rehearsal in dir from a shell.
 func ShellEnvironment(dir, root string) (map[string]string, error) {
 	env, err := Environment(dir, root)
 	if err != nil {

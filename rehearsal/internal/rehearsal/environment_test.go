@@ -27,8 +27,8 @@ func program(t *testing.T, dir, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program must be executable
 }
 
-// A released CLI has the Go host beside it, so it must not be hidden; an
-// installed AWS provider reaches for the real account, so it must be.
+// A released CLI has the Go host beside it, so it must be found. An installed AWS provider calls
+// the real account, so it must not.
 func TestShellTakesThePulumiOfTheUserAndThePluginsOfTheCheckout(t *testing.T) {
 	root := checkoutWith(t, append(linkedTools(), "pulumi")...)
 	users, dir := t.TempDir(), t.TempDir()
@@ -54,7 +54,8 @@ func TestShellTakesThePulumiOfTheUserAndThePluginsOfTheCheckout(t *testing.T) {
 		"aws":                 filepath.Join(dir, "bin", "aws"),
 	}, find())
 	t.Setenv("PATH", "/nowhere")
-	assert.Equal(t, filepath.Join(root, "bin", "pulumi"), find()["pulumi"], "without a released CLI the pinned one serves")
+	assert.Equal(t, filepath.Join(root, "bin", "pulumi"), find()["pulumi"],
+		"without a released CLI the pinned one serves")
 }
 
 func lookIn(t *testing.T, path, name string) string {

@@ -14,8 +14,8 @@ import (
 )
 
 // lock makes this process the only one that changes the rehearsal in dir: a second command would
-// replace the settings and the faults under the first one. The lock ends with the process or with the
-// returned file.
+// replace the settings and the faults under the first one. The lock ends with the process or with
+// the returned file.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

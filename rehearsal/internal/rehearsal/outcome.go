@@ -52,8 +52,8 @@ func newOutcome(dir string, update *engine.Update) (*Outcome, error) {
 	return outcome, nil
 }
 
-// Findings returns the refusals as findings. Where there are none, as for an error of the engine or of
-// a provider, it returns their messages.
+// Findings returns the refusals as findings. Where there are none, as for an error of the engine or
+// of a provider, it returns their messages.
 func (o *Outcome) Findings() []report.Finding {
 	var findings []report.Finding
 	for _, r := range o.Refusals {
@@ -63,14 +63,16 @@ func (o *Outcome) Findings() []report.Finding {
 		return findings
 	}
 	for _, message := range o.Errors {
-		findings = append(findings, report.Finding{Code: "update-refused", Severity: report.Error, Text: message})
+		findings = append(findings, report.Finding{Code: "update-refused", Severity: report.Error,
+			Text: message})
 	}
 	return findings
 }
 
 // Finding returns a refusal as a finding.
 func Finding(r *refusal.Refusal) report.Finding {
-	return report.Finding{Code: r.Code, Severity: report.Error, Text: r.Error(), Cause: r.Cause, Next: r.Next}
+	return report.Finding{Code: r.Code, Severity: report.Error, Text: r.Error(), Cause: r.Cause,
+		Next: r.Next}
 }
 
 // rehearsedMark starts each error that a rehearsal prints. The program does not know that it is

@@ -48,7 +48,8 @@ func TestARefusalIsReadAsData(t *testing.T) {
 	marked := *refused
 	marked.Billing = "nothing in a rehearsal; on AWS: $9.55 per hour"
 	assert.Equal(t, []string{
-		"[rehearsed] " + marked.Error(), "[rehearsed] creating EKS Node Group: InsufficientInstanceCapacity",
+		"[rehearsed] " +
+			marked.Error(), "[rehearsed] creating EKS Node Group: InsufficientInstanceCapacity",
 	}, outcome.messages(), "what the program printed is not printed twice")
 }
 
@@ -59,7 +60,8 @@ func TestAnErrorThatIsNotOursIsAFindingToo(t *testing.T) {
 		{Code: "update-refused", Severity: report.Error, Text: "creating: boom"},
 		{Code: "update-refused", Severity: report.Error, Text: "refused [rehearsed] by the gate"},
 	}, outcome.Findings())
-	assert.Equal(t, []string{"[rehearsed] creating: boom", "refused [rehearsed] by the gate"}, outcome.messages())
+	assert.Equal(t, []string{"[rehearsed] creating: boom", "refused [rehearsed] by the gate"},
+		outcome.messages())
 	assert.Nil(t, outcome.HourlyUSD)
 }
 

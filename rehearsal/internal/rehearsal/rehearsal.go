@@ -1,5 +1,6 @@
-// Package rehearsal is one rehearsal of the program on one machine: a folder, the daemon that emulates
-// the AWS account in it, and a stack on which the real Pulumi engine, KubeRay operator and Ray run.
+// Package rehearsal is one rehearsal of the program on one machine: a folder, the daemon that
+// emulates the AWS account in it, and a stack on which the real Pulumi engine, KubeRay operator and
+// Ray run.
 package rehearsal
 
 import (
@@ -138,7 +139,8 @@ func prepareDir(dir string) error {
 		return nil
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("using --dir %q: %w and not empty: name an empty or new folder", dir, ErrNotARehearsal)
+		return fmt.Errorf("using --dir %q: %w and not empty: name an empty or new folder", dir,
+			ErrNotARehearsal)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
 		return fmt.Errorf("making the rehearsal's folder: %w", err)
@@ -153,7 +155,8 @@ func prepareDir(dir string) error {
 // CheckDir refuses a folder that no rehearsal made.
 func CheckDir(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, markerFile)); err != nil {
-		return fmt.Errorf("using --dir %q: %w: run `raytrain rehearse up --dir %s` first", dir, ErrNotARehearsal, dir)
+		return fmt.Errorf("using --dir %q: %w: run `raytrain rehearse up --dir %s` first", dir,
+			ErrNotARehearsal, dir)
 	}
 	return nil
 }

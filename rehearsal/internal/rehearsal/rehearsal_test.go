@@ -16,14 +16,16 @@ func TestCheckGate(t *testing.T) {
 		want          string
 	}{
 		{"fresh", "[ \"$1\" = -check-freshness ]", ""},
-		{"stale", "echo 'built from other sources; next: make build' >&2; exit 1", "checking the gate: built from other sources; next: make build"},
+		{"stale", "echo 'built from other sources; next: make build' >&2; exit 1",
+			"checking the gate: built from other sources; next: make build"},
 		{"not built", "", "make build"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			binary := filepath.Join(t.TempDir(), "pulumi-resource-raytrain")
 			if test.program != "" {
-				require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\n"+test.program+"\n"), 0o700))
+				require.NoError(t, os.WriteFile(binary, []byte("#!/bin/sh\n"+test.program+"\n"),
+					0o700))
 			}
 			err := checkGate(t.Context(), binary)
 			if test.want == "" {

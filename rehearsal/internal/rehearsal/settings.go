@@ -22,7 +22,8 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	fault := r.options.Fault
 	digest, ok := status.Digests[fault.Image]
 	if !ok {
-		return nil, fmt.Errorf("choosing the image for fault %q: the registry has no build %q", fault.Name, fault.Image)
+		return nil, fmt.Errorf("choosing the image for fault %q: the registry has no build %q",
+			fault.Name, fault.Image)
 	}
 	values := map[string]string{
 		"awsRegion":                region,
@@ -37,7 +38,8 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 		"job.steps":                "4",
 		"job.sequenceLength":       "32",
 		"job.startupSeconds":       "400",
-		// A healthy job ends in under a minute on an idle machine with two cores. The rest is for busy ones.
+		// A healthy job ends in under a minute on an idle machine with two cores. The rest is for
+		// busy ones.
 		"job.deadlineSeconds": "400",
 		"job.evidenceDir":     filepath.Join(r.options.Dir, "evidence"),
 	}
@@ -55,8 +57,8 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	return typed(values), nil
 }
 
-// typed gives each text the type that Pulumi.yaml declares, which the Pulumi CLI requires. A text that
-// is not of that type stays a text: the program's error is better than the CLI's.
+// typed gives each text the type that Pulumi.yaml declares, which the Pulumi CLI requires. A text
+// that is not of that type stays a text: the program's error is better than the CLI's.
 func typed(values map[string]string) map[string]any {
 	types := map[string]settings.Type{}
 	for _, field := range settings.Fields() {

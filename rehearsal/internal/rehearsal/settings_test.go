@@ -31,14 +31,15 @@ func TestTypedLeavesTheProgramToNameBadValues(t *testing.T) {
 	}, got)
 }
 
-// The Pulumi CLI, unlike the Automation API, holds the settings file of a kept
-// rehearsal to the types in Pulumi.yaml, and refuses before the program runs.
+// The Pulumi CLI, unlike the Automation API, holds the settings file of a kept rehearsal to the
+// types in Pulumi.yaml, and refuses before the program runs.
 func TestSettingsFileHasTheTypesThatTheProjectDeclares(t *testing.T) {
 	t.Parallel()
 	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
 	values := map[string]string{
-		"imageDigest": "sha256:" + "ab", "publicAccessCidrs": `["203.0.113.0/24"]`, "adminPrincipalArns": "[]",
+		"imageDigest": "sha256:" +
+			"ab", "publicAccessCidrs": `["203.0.113.0/24"]`, "adminPrincipalArns": "[]",
 		"gpu.nodes": "3", "ray.headCpu": "3", "job.enabled": "false", "charts.efa.version": "v0.5.30",
 		"charts.timeoutSeconds": "90", "job.environment": `{"NCCL_NET":""}`, "prices": `{"g6.12xlarge":4.6}`, "logRetentionDays": "7",
 	}
@@ -49,7 +50,8 @@ func TestSettingsFileHasTheTypesThatTheProjectDeclares(t *testing.T) {
 	project, err := workspace.LoadProject(filepath.Join(root, "Pulumi.yaml"))
 	require.NoError(t, err)
 	sink := diag.DefaultSink(os.Stderr, os.Stderr, diag.FormatOptions{Color: colors.Never})
-	stack, err := workspace.LoadProjectStack(sink, project, engine.ShellEnvironment(dir)["PULUMI_OPTION_CONFIG_FILE"])
+	stack, err := workspace.LoadProjectStack(sink, project,
+		engine.ShellEnvironment(dir)["PULUMI_OPTION_CONFIG_FILE"])
 	require.NoError(t, err)
 	for key, text := range values {
 		value, ok, err := stack.Config.Get(config.MustMakeKey(settings.Namespace, key), true)
@@ -64,7 +66,8 @@ func TestSettingsFileHasTheTypesThatTheProjectDeclares(t *testing.T) {
 			require.NoError(t, json.Unmarshal([]byte(have), &content))
 		}
 		declared := project.Config[key]
-		assert.True(t, workspace.ValidateConfigValue(*declared.Type, declared.Items, content), "%s: %#v is no %s", key, content, *declared.Type)
+		assert.True(t, workspace.ValidateConfigValue(*declared.Type, declared.Items, content),
+			"%s: %#v is no %s", key, content, *declared.Type)
 		if !value.Object() {
 			assert.Equal(t, text, have, key)
 		}

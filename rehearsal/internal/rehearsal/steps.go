@@ -63,13 +63,15 @@ func (r *Rehearsal) Destroy(ctx context.Context) (*Outcome, error) {
 	defer cancel()
 	inventory, listErr := r.daemon.Inventory(ctx)
 	if listErr != nil {
-		return outcome, errors.Join(err, fmt.Errorf("%w, as far as is known: listing what is left: %w", ErrLeft, listErr))
+		return outcome, errors.Join(err,
+			fmt.Errorf("%w, as far as is known: listing what is left: %w", ErrLeft, listErr))
 	}
 	left := remains(inventory)
 	if len(left) == 0 {
 		r.say("rehearsed account: empty, nothing bills")
 		for _, item := range inventory.Items {
-			r.say("  kept: %s %s, neither billing nor blocking a name (%s)", item.Type, item.ID, item.Note)
+			r.say("  kept: %s %s, neither billing nor blocking a name (%s)", item.Type, item.ID,
+				item.Note)
 		}
 		return outcome, err
 	}
@@ -80,8 +82,8 @@ func (r *Rehearsal) Destroy(ctx context.Context) (*Outcome, error) {
 	return outcome, errors.Join(err, ErrLeft)
 }
 
-// run runs one operation of the engine and prints what came of it. The outcome is nil when the engine
-// could not start.
+// run runs one operation of the engine and prints what came of it. The outcome is nil when the
+// engine could not start.
 func (r *Rehearsal) run(
 	ctx context.Context, title string, operation func(context.Context) (*engine.Update, error),
 ) (*Outcome, error) {
@@ -145,7 +147,8 @@ func (r *Rehearsal) showVerdict(state State) {
 		r.say(row, "rank", "host", "network", "provider", "channels")
 	}
 	for _, rank := range state.Job.Ranks {
-		r.say(row, rank.Rank, rank.Host, orDash(rank.Network), orDash(rank.Provider), transports(rank.Channels))
+		r.say(row, rank.Rank, rank.Host, orDash(rank.Network), orDash(rank.Provider),
+			transports(rank.Channels))
 	}
 	if steps := state.Job.StepsPerSecond; steps != nil {
 		r.say("  %.4f steps/s (rehearsed, CPU: says nothing about EFA's speed)", *steps)
@@ -171,8 +174,9 @@ func (r *Rehearsal) State(ctx context.Context) (State, error) {
 	return readState(exported)
 }
 
-// writeKubeconfig writes the kubeconfig that `rehearse env` names. It asks the account, because a first
-// update that was refused leaves no outputs. A cluster that is missing or not yet active has no file.
+// writeKubeconfig writes the kubeconfig that `rehearse env` names. It asks the account, because a
+// first update that was refused leaves no outputs. A cluster that is missing or not yet active has
+// no file.
 func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
 	if state.Cluster == "" {
 		return nil
@@ -180,7 +184,8 @@ func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
 	file := filepath.Join(r.options.Dir, "kubeconfig")
 	_, err := awscli.UpdateKubeconfig(ctx, r.daemon.Account(), state.Cluster, region, file)
 	var refused *api.Error
-	if errors.Is(err, awscli.ErrNotActive) || errors.As(err, &refused) && refused.Code == "ResourceNotFoundException" {
+	if errors.Is(err, awscli.ErrNotActive) || errors.As(err, &refused) &&
+		refused.Code == "ResourceNotFoundException" {
 		return nil
 	}
 	return err

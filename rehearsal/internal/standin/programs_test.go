@@ -14,8 +14,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
 )
 
-// TestProgramsAnswerTheProvidersProbe runs the provider's own script against the
-// stand-ins, in pods that differ in what they were given.
+// TestProgramsAnswerTheProvidersProbe runs the provider's own script against the stand-ins, in pods
+// that differ in what they were given.
 func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 	t.Parallel()
 	programs := Programs(Folder(checkout(t)))
@@ -26,11 +26,16 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 		gpus   string
 		want   probe.Result
 	}{
-		{"a whole pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "0,1", probe.Result{FIInfo: jobs.Found, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
-		{"no device in the pod", fabric.Fabric{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false, "0", probe.Result{FIInfo: jobs.Missing, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
-		{"a device that does not open", fabric.Fabric{DeviceBroken: true}, true, "0", probe.Result{FIInfo: jobs.Missing}},
-		{"another driver", fabric.Fabric{DriverVersion: "570.9"}, true, "0", probe.Result{FIInfo: jobs.Found, DriverVersion: "570.9"}},
-		{"no GPU in the pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "void", probe.Result{FIInfo: jobs.Found}},
+		{"a whole pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "0,1",
+			probe.Result{FIInfo: jobs.Found, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+		{"no device in the pod", fabric.Fabric{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false,
+			"0", probe.Result{FIInfo: jobs.Missing, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+		{"a device that does not open", fabric.Fabric{DeviceBroken: true}, true, "0",
+			probe.Result{FIInfo: jobs.Missing}},
+		{"another driver", fabric.Fabric{DriverVersion: "570.9"}, true, "0",
+			probe.Result{FIInfo: jobs.Found, DriverVersion: "570.9"}},
+		{"no GPU in the pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "void",
+			probe.Result{FIInfo: jobs.Found}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -41,11 +46,13 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 			require.NoError(t, test.node.Write(facts))
 			if test.device {
 				require.NoError(t, os.MkdirAll(filepath.Join(pod, "dev", "infiniband"), 0o755))
-				require.NoError(t, os.WriteFile(filepath.Join(pod, "dev", "infiniband", "uverbs0"), nil, 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(pod, "dev", "infiniband", "uverbs0"),
+					nil, 0o600))
 			}
 			command := exec.CommandContext(t.Context(), "sh", "-c", probe.Script)
 			command.Env = []string{
-				"PATH=" + programs + ":/usr/bin:/bin", "RAYTRAIN_REHEARSAL_ROOT=" + pod, "NVIDIA_VISIBLE_DEVICES=" + test.gpus,
+				"PATH=" + programs + ":/usr/bin:/bin", "RAYTRAIN_REHEARSAL_ROOT=" +
+					pod, "NVIDIA_VISIBLE_DEVICES=" + test.gpus,
 			}
 			output, err := command.CombinedOutput()
 			require.NoError(t, err, string(output))

@@ -36,7 +36,8 @@ func TestPython(t *testing.T) {
 	logs := t.TempDir()
 	command := exec.CommandContext(t.Context(), filepath.Join(tools.RayVenv, "bin", "python"),
 		"-m", "unittest", "discover", "-s", "tests", "-t", ".")
-	command.Env = append(os.Environ(), "PYTHONPATH="+Folder(tools.Root)+":.", "PYTHONDONTWRITEBYTECODE=1", "KEEP_NCCL_LOGS="+logs)
+	command.Env = append(os.Environ(), "PYTHONPATH="+Folder(tools.Root)+":.",
+		"PYTHONDONTWRITEBYTECODE=1", "KEEP_NCCL_LOGS="+logs)
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, string(output))
 

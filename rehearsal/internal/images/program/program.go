@@ -1,6 +1,5 @@
-// Package program holds what runs in a rehearsal's containers where the real
-// program needs hardware or EKS's own nodes: the device plugins' decisions, and
-// placeholders that only stay up.
+// Package program holds what runs in a rehearsal's containers where the real program needs hardware
+// or EKS's own nodes: the decisions of the device plugins, and placeholders that do nothing.
 package program
 
 import (
@@ -16,19 +15,18 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// HostDir is where every pod of a rehearsal finds its node's own folder.
+// HostDir is the path of the node's folder in every pod of a rehearsal.
 const HostDir = "/run/raytrain-rehearsal"
 
-// Run runs the program that args names first until it is told to stop, and
-// returns its exit status. Further arguments are ignored: charts and add-ons pass
-// those of the real programs.
+// Run runs the program args[0] until a signal stops it, and returns its exit status. It ignores
+// further arguments, which charts and add-ons pass for the real programs.
 func Run(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return run(ctx, args, HostDir, os.Stdout, os.Stderr)
 }
 
-// names lists the programs that Run knows.
+// names returns the programs that Run knows.
 func names() []string {
 	return []string{
 		string(images.NVIDIADevicePlugin), string(images.EFADevicePlugin), string(images.CoreDNS),
@@ -38,7 +36,8 @@ func names() []string {
 
 func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
-		fmt.Fprintf(stderr, "rehearsal-program: no program named: give one of %s\n", strings.Join(names(), ", "))
+		fmt.Fprintf(stderr, "rehearsal-program: no program named: give one of %s\n",
+			strings.Join(names(), ", "))
 		return 1
 	}
 	switch name := args[0]; name {
@@ -49,14 +48,14 @@ func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.W
 	case string(images.CoreDNS), string(images.VPCCNI), string(images.KubeProxy), string(images.PodIdentityAgent), "sleep":
 		return stay(ctx, stdout, fmt.Sprintf("rehearsed %s: a placeholder that does nothing", name))
 	default:
-		fmt.Fprintf(stderr, "rehearsal-program: unknown program %q: give one of %s\n", name, strings.Join(names(), ", "))
+		fmt.Fprintf(stderr, "rehearsal-program: unknown program %q: give one of %s\n", name,
+			strings.Join(names(), ", "))
 		return 1
 	}
 }
 
-// efaDevicePlugin stays up where the node has an EFA interface, and otherwise
-// ends at once, so that its pod crash-loops as the real plugin's does
-// (aws/eks-charts#1239).
+// efaDevicePlugin runs until it is stopped if the node has an EFA interface. Otherwise it ends at
+// once, so that its pod crash-loops like the real plugin's (aws/eks-charts#1239).
 func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
 	node, err := fabric.Read(hostDir)
 	if err != nil {
@@ -64,15 +63,17 @@ func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writ
 		return 1
 	}
 	if node.EFAInterfaces == 0 {
-		fmt.Fprintf(stderr, "rehearsed efa-device-plugin: No valid EFA devices found on node %q (%s): "+
-			"its launch template has no network interface of type efa\n", node.Node, node.InstanceType)
+		fmt.Fprintf(stderr,
+			"rehearsed efa-device-plugin: No valid EFA devices found on node %q (%s): "+
+				"its launch template has no network interface of type efa\n", node.Node, node.InstanceType)
 		return 1
 	}
-	return stay(ctx, stdout, fmt.Sprintf("rehearsed efa-device-plugin: %d EFA interface(s) on node %q", node.EFAInterfaces, node.Node))
+	return stay(ctx, stdout,
+		fmt.Sprintf("rehearsed efa-device-plugin: %d EFA interface(s) on node %q",
+			node.EFAInterfaces, node.Node))
 }
 
-// nvidiaDevicePlugin stays up whatever it finds: the real one, too, waits on a
-// node without GPUs instead of failing.
+// nvidiaDevicePlugin runs until it is stopped, also on a node without GPUs, like the real one.
 func nvidiaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
 	node, err := fabric.Read(hostDir)
 	if err != nil {
@@ -80,9 +81,11 @@ func nvidiaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.W
 		return 1
 	}
 	if node.GPUs == 0 {
-		return stay(ctx, stdout, fmt.Sprintf("rehearsed nvidia-device-plugin: no GPU on node %q, waiting", node.Node))
+		return stay(ctx, stdout,
+			fmt.Sprintf("rehearsed nvidia-device-plugin: no GPU on node %q, waiting", node.Node))
 	}
-	return stay(ctx, stdout, fmt.Sprintf("rehearsed nvidia-device-plugin: %d GPU(s) on node %q", node.GPUs, node.Node))
+	return stay(ctx, stdout, fmt.Sprintf("rehearsed nvidia-device-plugin: %d GPU(s) on node %q",
+		node.GPUs, node.Node))
 }
 
 func stay(ctx context.Context, stdout io.Writer, message string) int {

@@ -20,15 +20,20 @@ func TestRun(t *testing.T) {
 		want   int
 		output string
 	}{
-		{"an EFA interface", []string{"efa-device-plugin"}, &fabric.Fabric{Node: "n1", EFAInterfaces: 1}, 0, `1 EFA interface(s) on node "n1"`},
-		{"no EFA interface", []string{"efa-device-plugin"}, &fabric.Fabric{Node: "n1", InstanceType: "g6.12xlarge"}, 1, "No valid EFA devices found"},
+		{"an EFA interface", []string{"efa-device-plugin"},
+			&fabric.Fabric{Node: "n1", EFAInterfaces: 1}, 0, `1 EFA interface(s) on node "n1"`},
+		{"no EFA interface", []string{"efa-device-plugin"},
+			&fabric.Fabric{Node: "n1",
+				InstanceType: "g6.12xlarge"}, 1, "No valid EFA devices found"},
 		{"no facts about the node", []string{"efa-device-plugin"}, nil, 1, "fabric.json"},
-		{"GPUs", []string{"nvidia-device-plugin", "--flag"}, &fabric.Fabric{Node: "n1", GPUs: 4}, 0, "4 GPU(s)"},
+		{"GPUs", []string{"nvidia-device-plugin", "--flag"}, &fabric.Fabric{Node: "n1", GPUs: 4}, 0,
+			"4 GPU(s)"},
 		{"no GPU", []string{"nvidia-device-plugin"}, &fabric.Fabric{Node: "n1"}, 0, "waiting"},
 		{"GPUs without facts", []string{"nvidia-device-plugin"}, nil, 1, "fabric.json"},
 		{"an add-on", []string{"coredns", "-conf", "x"}, nil, 0, "placeholder"},
 		{"sleep", []string{"sleep"}, nil, 0, "placeholder"},
-		{"unknown", []string{"nginx"}, nil, 1, `unknown program "nginx": give one of nvidia-device-plugin`},
+		{"unknown", []string{"nginx"}, nil, 1,
+			`unknown program "nginx": give one of nvidia-device-plugin`},
 		{"none", nil, nil, 1, "no program named"},
 	}
 	for _, test := range tests {

@@ -40,31 +40,36 @@ func (z zone) respond(packet []byte) ([]byte, error) {
 
 func (z zone) answer(question dnsmessage.Question) ([]dnsmessage.Resource, dnsmessage.RCode) {
 	name := strings.ToLower(question.Name.String())
-	header := dnsmessage.ResourceHeader{Name: question.Name, Class: dnsmessage.ClassINET, TTL: timeToLive}
+	header := dnsmessage.ResourceHeader{Name: question.Name, Class: dnsmessage.ClassINET,
+		TTL: timeToLive}
 	if address, ok := reverseAddress(name); ok {
 		target, known := z.pointer(address)
 		packed, err := dnsmessage.NewName(target)
 		if !known || err != nil {
 			return nil, dnsmessage.RCodeNameError
 		}
-		return []dnsmessage.Resource{{Header: header, Body: &dnsmessage.PTRResource{PTR: packed}}}, dnsmessage.RCodeSuccess
+		return []dnsmessage.Resource{{Header: header,
+			Body: &dnsmessage.PTRResource{PTR: packed}}}, dnsmessage.RCodeSuccess
 	}
 	addresses, known := z.addresses(name)
 	if !known {
 		return nil, dnsmessage.RCodeNameError
 	}
 	if question.Type != dnsmessage.TypeA && question.Type != dnsmessage.TypeALL {
-		// The name exists without such a record, AAAA most often. NXDOMAIN here
-		// would make resolvers give up on the A record as well.
+		// The name exists without such a record, AAAA most often. NXDOMAIN here would make
+		// resolvers give up on the A record as well.
 		return nil, dnsmessage.RCodeSuccess
 	}
 	return addressRecords(header, addresses), dnsmessage.RCodeSuccess
 }
 
-func addressRecords(header dnsmessage.ResourceHeader, addresses []netip.Addr) []dnsmessage.Resource {
+func addressRecords(
+	header dnsmessage.ResourceHeader, addresses []netip.Addr,
+) []dnsmessage.Resource {
 	var records []dnsmessage.Resource
 	for _, address := range addresses {
-		records = append(records, dnsmessage.Resource{Header: header, Body: &dnsmessage.AResource{A: address.As4()}})
+		records = append(records, dnsmessage.Resource{Header: header,
+			Body: &dnsmessage.AResource{A: address.As4()}})
 	}
 	return records
 }

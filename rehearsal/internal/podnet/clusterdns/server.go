@@ -1,11 +1,10 @@
-// Package clusterdns is the DNS server of a rehearsed cluster: it answers for
-// cluster.local from the API server's Services and EndpointSlices, and for the
-// private names of EC2 instances, inside the rehearsal's network.
+// Package clusterdns is the DNS server of a rehearsed cluster: it answers for cluster.local from
+// the API server's Services and EndpointSlices, and for the private names of EC2 instances, inside
+// the rehearsal's network.
 //
-// It stands in for CoreDNS, and for kube-proxy as well: a Service with a
-// ClusterIP resolves to its ready endpoints' addresses, since no rehearsed node
-// translates ClusterIPs. Every other name does not exist: a rehearsal has no
-// way out. SRV records and ExternalName Services are not rehearsed.
+// It replaces CoreDNS and kube-proxy: a Service with a ClusterIP resolves to the addresses of its
+// ready endpoints, because no rehearsed node translates ClusterIPs. Other names do not exist. SRV
+// records and ExternalName Services are not rehearsed.
 package clusterdns
 
 import (
@@ -31,11 +30,11 @@ import (
 const (
 	// maxPacket is more than any query over UDP.
 	maxPacket = 4096
-	// connectionTimeout ends a TCP connection that asks nothing.
+	// connectionTimeout ends an idle TCP connection.
 	connectionTimeout = 10 * time.Second
 )
 
-// Config says where the server listens and what it answers from.
+// Config says where the server listens and where its answers come from.
 type Config struct {
 	// Client watches Services and EndpointSlices.
 	Client kubernetes.Interface
@@ -43,22 +42,24 @@ type Config struct {
 	Network *podnet.Network
 	// Address is the resolver's, one of Network's service addresses; port 53.
 	Address netip.Addr
-	// Served are ClusterIPs at which the daemon itself listens inside Network,
-	// such as the API server's: they are answered as they are.
+	// Served are ClusterIPs at which the daemon itself listens inside Network, such as the API
+	// server's. A Service with one of them resolves to it.
 	Served []netip.Addr
 }
 
-// Start listens, and returns once the server has read the Services that there
-// are. It stops when ctx ends.
+// Start starts the server and returns once it has read the existing Services. It stops when ctx
+// ends.
 func Start(ctx context.Context, config Config) error {
 	factory := informers.NewSharedInformerFactory(config.Client, 0)
-	source := lister{factory.Core().V1().Services().Lister(), factory.Discovery().V1().EndpointSlices().Lister()}
+	source := lister{factory.Core().V1().Services().Lister(),
+		factory.Discovery().V1().EndpointSlices().Lister()}
 	factory.Core().V1().Services().Informer()
 	factory.Discovery().V1().EndpointSlices().Informer()
 	factory.Start(ctx.Done())
 	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			return fmt.Errorf("starting the cluster's DNS: reading %s: %w", kind, context.Cause(ctx))
+			return fmt.Errorf("starting the cluster's DNS: reading %s: %w", kind,
+				context.Cause(ctx))
 		}
 	}
 	address := netip.AddrPortFrom(config.Address, 53).String()
@@ -85,7 +86,7 @@ func (z zone) servePackets(conn net.PacketConn) {
 		if err != nil {
 			return
 		}
-		if answer, err := z.respond(buffer[:n]); err == nil { // nonsense gets no answer
+		if answer, err := z.respond(buffer[:n]); err == nil { // what is no query gets no answer
 			_, _ = conn.WriteTo(answer, from)
 		}
 	}
@@ -101,7 +102,7 @@ func (z zone) serveStreams(listener net.Listener) {
 	}
 }
 
-// serveStream answers queries with their length before them (RFC 1035, 4.2.2).
+// serveStream answers queries that their length precedes (RFC 1035, 4.2.2).
 func (z zone) serveStream(conn net.Conn) {
 	defer conn.Close()
 	for {
@@ -118,7 +119,8 @@ func (z zone) serveStream(conn net.Conn) {
 		if err != nil {
 			return
 		}
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))),
+			answer...)); err != nil {
 			return
 		}
 	}

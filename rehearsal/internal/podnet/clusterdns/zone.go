@@ -12,25 +12,25 @@ import (
 // domain is the zone that the server is authoritative for.
 const domain = "cluster.local."
 
-// view is what the zone is made of at one moment.
+// view is the content of the API server that the zone is built from.
 type view interface {
-	// Service finds a Service.
+	// Service returns a Service.
 	Service(namespace, name string) (*corev1.Service, bool)
-	// Slices lists the EndpointSlices of a Service.
+	// Slices returns the EndpointSlices of a Service.
 	Slices(namespace, service string) []*discoveryv1.EndpointSlice
-	// AllSlices lists those of every Service, for reverse look-ups.
+	// AllSlices returns those of every Service, for reverse look-ups.
 	AllSlices() []*discoveryv1.EndpointSlice
 }
 
-// zone answers names from what the API server holds.
+// zone resolves names from the objects in the API server.
 type zone struct {
 	view view
 	// served are the ClusterIPs at which the daemon itself listens.
 	served []netip.Addr
 }
 
-// addresses resolves a name, lower-case and with the final dot. Not known means
-// that the name does not exist.
+// addresses resolves a name, in lower case and with the final dot. It reports whether the name
+// exists.
 func (z zone) addresses(name string) (addresses []netip.Addr, known bool) {
 	inside, ok := strings.CutSuffix(name, "."+domain)
 	if !ok {
@@ -48,15 +48,16 @@ func (z zone) addresses(name string) (addresses []netip.Addr, known bool) {
 	return nil, false
 }
 
-// service gives the addresses of a Service. There is no kube-proxy, so a
-// ClusterIP would lead nowhere: the ready endpoints are given instead, as for a
-// headless Service, except where the daemon itself listens at the ClusterIP.
+// service returns the addresses of a Service: those of its ready endpoints, as for a headless
+// Service, because there is no kube-proxy. A ClusterIP at which the daemon itself listens is
+// returned as it is.
 func (z zone) service(namespace, name string) ([]netip.Addr, bool) {
 	service, ok := z.view.Service(namespace, name)
 	if !ok {
 		return nil, false
 	}
-	if own, err := netip.ParseAddr(service.Spec.ClusterIP); err == nil && slices.Contains(z.served, own) {
+	if own, err := netip.ParseAddr(service.Spec.ClusterIP); err == nil &&
+		slices.Contains(z.served, own) {
 		return []netip.Addr{own}, true
 	}
 	var addresses []netip.Addr
@@ -72,7 +73,7 @@ func (z zone) service(namespace, name string) ([]netip.Addr, bool) {
 	return slices.Compact(addresses), len(addresses) > 0
 }
 
-// endpoint gives the address of one named pod behind a headless Service.
+// endpoint returns the address of one named pod behind a headless Service.
 func (z zone) endpoint(namespace, service, hostname string) ([]netip.Addr, bool) {
 	var addresses []netip.Addr
 	for _, slice := range z.view.Slices(namespace, service) {
@@ -91,20 +92,21 @@ func (z zone) pointer(address netip.Addr) (name string, known bool) {
 		service := slice.Labels[discoveryv1.LabelServiceName]
 		for i := range slice.Endpoints {
 			if service != "" && slices.Contains(parseAll(slice.Endpoints[i].Addresses), address) {
-				return strings.Join([]string{endpointName(&slice.Endpoints[i]), service, slice.Namespace, "svc", domain}, "."), true
+				return strings.Join([]string{endpointName(&slice.Endpoints[i]), service,
+					slice.Namespace, "svc", domain}, "."), true
 			}
 		}
 	}
 	return "", false
 }
 
-// isReady treats an unknown state as ready, as the API asks consumers to do.
-// Services that publish addresses that are not ready have them marked ready.
+// isReady treats an unknown state as ready, as the API requires. Services that publish addresses
+// that are not ready have them marked ready.
 func isReady(endpoint *discoveryv1.Endpoint) bool {
 	return endpoint.Conditions.Ready == nil || *endpoint.Conditions.Ready
 }
 
-// endpointName is the endpoint's host name, or its address with dashes.
+// endpointName returns the endpoint's host name, or its address with dashes.
 func endpointName(endpoint *discoveryv1.Endpoint) string {
 	if endpoint.Hostname != nil && *endpoint.Hostname != "" {
 		return *endpoint.Hostname
@@ -115,8 +117,8 @@ func endpointName(endpoint *discoveryv1.Endpoint) string {
 	return strings.ReplaceAll(endpoint.Addresses[0], ".", "-")
 }
 
-// nodeAddress resolves the private names of EC2 instances, which hold their
-// address: ip-10-0-1-23.us-east-2.compute.internal.
+// nodeAddress resolves the private names of EC2 instances, which contain their address:
+// ip-10-0-1-23.us-east-2.compute.internal.
 func nodeAddress(name string) ([]netip.Addr, bool) {
 	host, rest, _ := strings.Cut(name, ".")
 	dashed, ok := strings.CutPrefix(host, "ip-")
@@ -144,7 +146,7 @@ func parseAll(texts []string) []netip.Addr {
 	return addresses
 }
 
-// reverseAddress reads 4.3.2.1.in-addr.arpa.
+// reverseAddress parses a name such as 4.3.2.1.in-addr.arpa.
 func reverseAddress(name string) (netip.Addr, bool) {
 	reversed, ok := strings.CutSuffix(name, ".in-addr.arpa.")
 	if !ok {
