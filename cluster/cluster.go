@@ -3,13 +3,13 @@ package cluster
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
@@ -17,14 +17,14 @@ import (
 type Args struct {
 	// Name is the EKS cluster's name.
 	Name string
-	// Region is where the kubeconfig asks for tokens.
-	Region string
+	// Region is where the kubeconfig gets its tokens.
+	Region region.Region
 	// KubernetesVersion is the EKS minor version.
 	KubernetesVersion string
-	// PublicAccess lists who may reach the API server from outside; empty turns the public endpoint off.
-	PublicAccess []netip.Prefix
-	// AdminPrincipals are ARNs that become cluster administrators beside the creator.
-	AdminPrincipals []string
+	// PublicAccessCIDRs may reach the API server from outside. With none, the public endpoint is off.
+	PublicAccessCIDRs settings.CIDRs
+	// AdminPrincipalARNs become cluster administrators beside the creator.
+	AdminPrincipalARNs []string
 
 	// VPCID and the subnets come from the network.
 	VPCID                 pulumi.StringInput
@@ -32,7 +32,7 @@ type Args struct {
 	NodeSubnetID          pulumi.StringInput
 	// SecretsKeyARN is the KMS key of the Kubernetes secrets.
 	SecretsKeyARN pulumi.StringInput
-	// EFASecurityGroupID and PlacementGroupName come from the fabric.
+	// EFASecurityGroupID and PlacementGroupName are what EFA needs.
 	EFASecurityGroupID pulumi.StringInput
 	PlacementGroupName pulumi.StringInput
 

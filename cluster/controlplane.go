@@ -12,7 +12,7 @@ import (
 )
 
 // adminPolicy makes a principal a cluster administrator.
-const adminPolicy = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+const adminPolicy = "eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 // controlPlane is the EKS control plane.
 type controlPlane struct {
@@ -48,14 +48,10 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 		EncryptionConfigKeyArn: b.args.SecretsKeyARN.ToStringOutput().ToStringPtrOutput(),
 		EnabledClusterLogTypes: logTypes(),
 		EndpointPrivateAccess:  pulumi.Bool(true),
-		EndpointPublicAccess:   pulumi.Bool(len(b.args.PublicAccess) > 0),
+		EndpointPublicAccess:   pulumi.Bool(len(b.args.PublicAccessCIDRs) > 0),
 	}
-	if len(b.args.PublicAccess) > 0 {
-		blocks := pulumi.StringArray{}
-		for _, block := range b.args.PublicAccess {
-			blocks = append(blocks, pulumi.String(block.String()))
-		}
-		args.PublicAccessCidrs = blocks
+	if len(b.args.PublicAccessCIDRs) > 0 {
+		args.PublicAccessCidrs = pulumi.ToStringArray(b.args.PublicAccessCIDRs.Strings())
 	}
 	// The role is passed as a resource, which alone makes no dependency of a remote component.
 	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS),
@@ -75,19 +71,24 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 // accessEntries are named by the last part of the ARN, so that their order never matters.
 func (b builder) accessEntries() map[string]eks.AccessEntryArgs {
 	entries := map[string]eks.AccessEntryArgs{}
-	for _, arn := range b.args.AdminPrincipals {
+	for _, arn := range b.args.AdminPrincipalARNs {
 		name := arn[strings.LastIndexByte(arn, ':')+1:]
 		entries[strings.ReplaceAll(name, "/", "-")] = eks.AccessEntryArgs{
 			PrincipalArn: pulumi.String(arn),
 			AccessPolicies: map[string]eks.AccessPolicyAssociationInput{
 				"admin": eks.AccessPolicyAssociationArgs{
-					PolicyArn:   pulumi.String(adminPolicy),
+					PolicyArn:   b.arn(adminPolicy),
 					AccessScope: awseks.AccessPolicyAssociationAccessScopeArgs{Type: pulumi.String("cluster")},
 				},
 			},
 		}
 	}
 	return entries
+}
+
+// arn completes an ARN of AWS's own with the partition of the region.
+func (b builder) arn(rest string) pulumi.String {
+	return pulumi.String("arn:" + b.args.Region.Partition() + ":" + rest)
 }
 
 func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {

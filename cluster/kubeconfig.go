@@ -1,74 +1,42 @@
 package cluster
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+
+	clientcmd "k8s.io/client-go/tools/clientcmd/api/v1"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// kubeconfig is the part of a Kubernetes client configuration that EKS needs.
-type kubeconfig struct {
-	APIVersion     string         `json:"apiVersion"`
-	Kind           string         `json:"kind"`
-	CurrentContext string         `json:"current-context"`
-	Clusters       []namedCluster `json:"clusters"`
-	Contexts       []namedContext `json:"contexts"`
-	Users          []namedUser    `json:"users"`
-}
-
-type namedCluster struct {
-	Name    string      `json:"name"`
-	Cluster clusterPart `json:"cluster"`
-}
-
-type clusterPart struct {
-	Server string `json:"server"`
-	CAData string `json:"certificate-authority-data"`
-}
-
-type namedContext struct {
-	Name    string      `json:"name"`
-	Context contextPart `json:"context"`
-}
-
-type contextPart struct {
-	Cluster string `json:"cluster"`
-	User    string `json:"user"`
-}
-
-type namedUser struct {
-	Name string   `json:"name"`
-	User userPart `json:"user"`
-}
-
-type userPart struct {
-	Exec execPart `json:"exec"`
-}
-
-type execPart struct {
-	APIVersion      string   `json:"apiVersion"`
-	Command         string   `json:"command"`
-	Args            []string `json:"args"`
-	InteractiveMode string   `json:"interactiveMode"`
-}
-
-// Kubeconfig is a client configuration, as JSON, that asks the AWS CLI for a fresh token at each use: a token written into
-// it would be dead after a quarter of an hour and lie in the state. The region is named, because the one that pulumi-eks
-// 2.8.1 makes leaves it to the environment, which may mean another region (https://github.com/pulumi/pulumi-eks/issues/1038).
-func Kubeconfig(endpoint, caData, clusterName, region string) (string, error) {
-	config := kubeconfig{
-		APIVersion: "v1", Kind: "Config", CurrentContext: clusterName,
-		Clusters: []namedCluster{{clusterName, clusterPart{Server: endpoint, CAData: caData}}},
-		Contexts: []namedContext{{clusterName, contextPart{Cluster: clusterName, User: clusterName}}},
-		Users: []namedUser{{clusterName, userPart{Exec: execPart{
-			APIVersion:      "client.authentication.k8s.io/v1beta1",
-			Command:         "aws",
-			Args:            []string{"eks", "get-token", "--region", region, "--cluster-name", clusterName, "--output", "json"},
-			InteractiveMode: "Never",
-		}}}},
-	}
-	text, err := json.Marshal(config)
+// Kubeconfig returns a client configuration, as JSON, that gets a new token from the AWS CLI at each use:
+// a token in it would expire after 15 minutes and be in the state. It names the region, because the
+// one of pulumi-eks 2.8.1 leaves the region to the environment
+// (https://github.com/pulumi/pulumi-eks/issues/1038).
+func Kubeconfig(endpoint, caData, name string, in region.Region) (string, error) {
+	authority, err := base64.StdEncoding.DecodeString(caData)
 	if err != nil {
-		return "", fmt.Errorf("writing the kubeconfig of cluster %q: %w", clusterName, err)
+		return "", fmt.Errorf("decoding the certificate authority of cluster %q: %w", name, err)
+	}
+	login := &clientcmd.ExecConfig{
+		APIVersion: "client.authentication.k8s.io/v1beta1",
+		Command:    "aws",
+		Args: []string{
+			"eks", "get-token", "--region", string(in), "--cluster-name", name, "--output", "json",
+		},
+		InteractiveMode: clientcmd.NeverExecInteractiveMode,
+	}
+	text, err := json.Marshal(clientcmd.Config{
+		APIVersion: "v1", Kind: "Config", CurrentContext: name,
+		Clusters: []clientcmd.NamedCluster{{
+			Name: name, Cluster: clientcmd.Cluster{Server: endpoint, CertificateAuthorityData: authority},
+		}},
+		Contexts:  []clientcmd.NamedContext{{Name: name, Context: clientcmd.Context{Cluster: name, AuthInfo: name}}},
+		AuthInfos: []clientcmd.NamedAuthInfo{{Name: name, AuthInfo: clientcmd.AuthInfo{Exec: login}}},
+	})
+	if err != nil {
+		return "", fmt.Errorf("encoding the kubeconfig of cluster %q: %w", name, err)
 	}
 	return string(text), nil
 }

@@ -29,13 +29,13 @@ type policyPrincipal struct {
 	Service string `json:"Service"`
 }
 
-// nodePolicies are what EKS wants of a node's role, by the name of the attachment.
+// nodePolicies are what EKS requires of a node's role, by the name of the attachment.
 // Source: EKS user guide, "Amazon EKS node IAM role".
 func nodePolicies() []struct{ name, policy string } {
 	return []struct{ name, policy string }{
-		{"nodes-worker", "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"},
-		{"nodes-cni", "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"},
-		{"nodes-images", "arn:aws:iam::aws:policy/AmazonEC2ContainerRegistryReadOnly"},
+		{"nodes-worker", "iam::aws:policy/AmazonEKSWorkerNodePolicy"},
+		{"nodes-cni", "iam::aws:policy/AmazonEKS_CNI_Policy"},
+		{"nodes-images", "iam::aws:policy/AmazonEC2ContainerRegistryReadOnly"},
 	}
 }
 
@@ -59,7 +59,7 @@ func (b builder) nodeRole() (*nodeRole, error) {
 	made := &nodeRole{role: role}
 	for _, p := range nodePolicies() {
 		attachment, err := iam.NewRolePolicyAttachment(b.ctx, p.name, &iam.RolePolicyAttachmentArgs{
-			Role: role.Name, PolicyArn: pulumi.String(p.policy),
+			Role: role.Name, PolicyArn: b.arn(p.policy),
 		}, b.parent)
 		if err != nil {
 			return nil, fmt.Errorf("attaching %q to the nodes' role: %w", p.policy, err)

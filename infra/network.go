@@ -6,24 +6,27 @@ import (
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // NetworkArgs describes the network.
 type NetworkArgs struct {
-	// Region is the AWS region, which names the S3 endpoint's service.
-	Region string
+	// Region names the S3 endpoint's service.
+	Region region.Region
 	// ClusterName is the EKS cluster that the subnets are tagged for.
 	ClusterName string
-	// VPC is the address block.
-	VPC netip.Prefix
-	// Zone is where a new network puts every node and the NAT gateway: traffic through a gateway in another zone would cost twice.
-	Zone string
-	// OtherZones would do as well as Zone: a network that stands in one of them stays there.
-	OtherZones []string
-	// WantedZone is Zone where the user asked for it, else empty. A network that stands elsewhere is refused.
-	WantedZone string
-	// ControlPlaneZone is the second zone that EKS asks for, of a new network.
-	ControlPlaneZone string
+	// VPCCIDR is the address block.
+	VPCCIDR netip.Prefix
+	// AvailabilityZone is the zone that the settings name, if any. A network in another zone is refused.
+	AvailabilityZone region.Zone
+	// Zone is where a new network puts every node and the NAT gateway: traffic through a gateway in
+	// another zone would cost twice.
+	Zone region.Zone
+	// OtherZones would do as well as Zone: an existing network in one of them stays there.
+	OtherZones []region.Zone
+	// ControlPlaneZone is the second zone that EKS requires, of a new network.
+	ControlPlaneZone region.Zone
 	// Refuse reports a zone that is refused and returns the error that ends the update.
 	Refuse func(error) error
 }
@@ -51,13 +54,13 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	if err := ctx.RegisterComponentResource("ray-train-efa:infra:Network", name, n, opts...); err != nil {
 		return nil, fmt.Errorf("registering network %q: %w", name, err)
 	}
-	layout, err := Plan(args.VPC)
+	layout, err := Plan(args.VPCCIDR)
 	if err != nil {
 		return nil, err
 	}
 	b := &networkBuilder{ctx: ctx, args: args, parent: pulumi.Parent(n)}
 	vpc, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{
-		CidrBlock: pulumi.String(args.VPC.String()),
+		CidrBlock: pulumi.String(args.VPCCIDR.String()),
 		// Nodes find the API server's private endpoint by name.
 		EnableDnsSupport:   pulumi.Bool(true),
 		EnableDnsHostnames: pulumi.Bool(true),
@@ -208,7 +211,7 @@ func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteT
 func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
 	endpoint, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
 		VpcId:           b.vpc,
-		ServiceName:     pulumi.String("com.amazonaws." + b.args.Region + ".s3"),
+		ServiceName:     pulumi.String("com.amazonaws." + string(b.args.Region) + ".s3"),
 		VpcEndpointType: pulumi.String("Gateway"),
 		RouteTableIds:   pulumi.StringArray{private.ID()},
 		Tags:            b.tags("s3", nil),

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
@@ -41,11 +42,11 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodePrice, []string{
 			`pulumi config set --path --type float 'prices["g6.xlarge"]' USD_PER_HOUR`,
 		}},
-		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support["1.36"] = "UNSUPPORTED" }, capacity.CodeVersion, []string{
+		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support[settings.DefaultKubernetesVersion] = "UNSUPPORTED" }, capacity.CodeVersion, []string{
 			"EKS reports UNSUPPORTED", "aws eks describe-cluster-versions --region us-east-2",
 		}},
-		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, "1.36") }, capacity.CodeVersion, []string{
-			`kubernetesVersion "1.36" (`, "EKS does not list this version",
+		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, settings.DefaultKubernetesVersion) }, capacity.CodeVersion, []string{
+			`kubernetesVersion "` + settings.DefaultKubernetesVersion + `" (`, "EKS does not list this version",
 		}},
 		{"only a zone without control planes beside", nil, func(c *cloud) {
 			c.zoneIDs["us-east-2b"], c.zoneIDs["us-east-2c"] = "use1-az3", "usw1-az2"
@@ -115,12 +116,12 @@ func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 		says   string
 	}{
 		{"STANDARD_SUPPORT", 9.5548, "0.1000  1 x EKS control plane, standard support"},
-		{"EXTENDED_SUPPORT", 10.0548, "0.6000  1 x EKS control plane, extended support of Kubernetes 1.36"},
-		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, support of Kubernetes 1.36 unknown ("LONGER_SUPPORT") and taken for extended`},
+		{"EXTENDED_SUPPORT", 10.0548, "0.6000  1 x EKS control plane, extended support of Kubernetes " + settings.DefaultKubernetesVersion},
+		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, support of Kubernetes ` + settings.DefaultKubernetesVersion + ` unknown ("LONGER_SUPPORT") and taken for extended`},
 	} {
 		t.Run(test.status, func(t *testing.T) {
 			t.Parallel()
-			region := generous().with(func(c *cloud) { c.support["1.36"] = test.status })
+			region := generous().with(func(c *cloud) { c.support[settings.DefaultKubernetesVersion] = test.status })
 			r := green(t, options{cloud: &region, preview: true})
 			assert.InDelta(t, test.usd, r.export(t, "hourlyUsd"), 1e-9)
 			assert.Contains(t, strings.Join(r.log, "\n"), test.says)

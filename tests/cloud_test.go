@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 // machine is an instance type as DescribeInstanceTypes tells it.
@@ -50,7 +52,7 @@ func generous() cloud {
 		},
 		quotas:  map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192, "L-0263D0A3": 5, "L-F678F1CE": 5},
 		zoneIDs: map[string]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"},
-		support: map[string]string{"1.35": "STANDARD_SUPPORT", "1.36": "STANDARD_SUPPORT"},
+		support: map[string]string{"1.20": "STANDARD_SUPPORT", settings.DefaultKubernetesVersion: "STANDARD_SUPPORT"},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 func TestGateWantsWhatTheStackHas(t *testing.T) {
@@ -22,7 +24,7 @@ func TestGateWantsWhatTheStackHas(t *testing.T) {
 	assert.Equal(t, "tiny", training["model"])
 	assert.Equal(t, "cpu", training["device"])
 	for key, want := range map[string]any{
-		"launchTemplateVersion": "3", "amiRelease": "1.36.2-20260714", "nodeType": "g6.12xlarge", "nodeCount": 2.0,
+		"launchTemplateVersion": "3", "amiRelease": settings.DefaultAMIRelease, "nodeType": "g6.12xlarge", "nodeCount": 2.0,
 		"clusterName": "ray-train-efa", "namespace": "ray", "rayCluster": "train", "region": "us-east-2",
 		"deadlineSeconds": 90.0, "readySeconds": 60.0, "hourlyUsd": 9.5548, "evidenceDir": "evidence",
 	} {

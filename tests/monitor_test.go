@@ -24,6 +24,7 @@ type registration struct {
 	remote, custom                   bool
 	deleteBeforeReplace              bool
 	onError                          []string
+	aliases                          []*pulumirpc.Alias
 }
 
 // call is one function of a provider as the program called it.
@@ -93,6 +94,7 @@ func (m *monitor) RegisterResource(
 		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
 		replaceOnChanges: in.GetReplaceOnChanges(), ignoreChanges: in.GetIgnoreChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
 		deleteBeforeReplace: in.GetDeleteBeforeReplace(), onError: in.GetHooks().GetOnError(),
+		aliases: in.GetAliases(),
 	}
 	m.mu.Lock()
 	_, twice := m.seen[urn]

@@ -57,6 +57,7 @@ func TestKubeconfigAsksForTokensInItsRegion(t *testing.T) {
 		"contexts": [{"name": "ray-train-efa", "context": {"cluster": "ray-train-efa", "user": "ray-train-efa"}}],
 		"users": [{"name": "ray-train-efa", "user": {"exec": {
 			"apiVersion": "client.authentication.k8s.io/v1beta1", "command": "aws", "interactiveMode": "Never",
+			"env": null, "provideClusterInfo": false,
 			"args": ["eks", "get-token", "--region", "us-east-2", "--cluster-name", "ray-train-efa", "--output", "json"]
 		}}}]
 	}`, fmt.Sprint(r.export(t, "kubeconfig")))

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 // The types that tests ask for by name.
@@ -92,7 +94,7 @@ func TestGPUNodeGroup(t *testing.T) {
 	assert.Equal(t, map[string]any{"role": "gpu-worker", "nvidia.com/gpu.present": "true"}, group.get(t, "labels"))
 	assert.Equal(t, []any{map[string]any{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}}, group.get(t, "taints"))
 	assert.Equal(t, "AL2023_x86_64_NVIDIA", group.get(t, "amiType"))
-	assert.Equal(t, "1.36.2-20260714", group.get(t, "releaseVersion"))
+	assert.Equal(t, settings.DefaultAMIRelease, group.get(t, "releaseVersion"))
 	assert.Equal(t, []any{"g6.12xlarge"}, group.get(t, "instanceTypes"))
 	assert.Equal(t, map[string]any{"id": "gpu-id", "version": "3"}, group.get(t, "launchTemplate"))
 	assert.InDelta(t, 2, at(t, group.inputs, "scalingConfig|desiredSize").NumberValue(), 0)
@@ -158,7 +160,7 @@ func TestControlPlaneArguments(t *testing.T) {
 		"adminPrincipalArns": `["arn:aws:iam::123456789012:role/ml/team"]`,
 	}}).one(t, "eks:index:Cluster", "eks")
 	want := map[string]any{
-		"name": "ray-train-efa", "version": "1.36", "authenticationMode": "API", "useDefaultVpcCni": true,
+		"name": "ray-train-efa", "version": settings.DefaultKubernetesVersion, "authenticationMode": "API", "useDefaultVpcCni": true,
 		"skipDefaultNodeGroup": true, "endpointPublicAccess": true, "endpointPrivateAccess": true,
 		"publicAccessCidrs": []any{"203.0.113.7/32"}, "encryptionConfigKeyArn": "arn:aws:kms:key", "vpcId": "vpc-id",
 		"enabledClusterLogTypes": []any{"api", "audit", "authenticator", "controllerManager", "scheduler"},

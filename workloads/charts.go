@@ -74,7 +74,7 @@ func (b builder) release(r release) (*helmv3.Release, error) {
 		Version:   pulumi.String(r.origin.Version),
 		Namespace: r.namespace,
 		Values:    values,
-		Timeout:   pulumi.Int(int(b.args.Charts.Timeout.Seconds())),
+		Timeout:   pulumi.Int(b.args.Charts.TimeoutSeconds),
 		SkipAwait: pulumi.Bool(r.skipAwait),
 	}
 	if strings.HasPrefix(r.origin.Repository, "oci://") {

@@ -1,9 +1,12 @@
 package workloads
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/cluster"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
@@ -68,10 +71,11 @@ func newNVIDIAValues() nvidiaValues {
 // Source: EKS user guide, "View Amazon container image registries for Amazon EKS add-ons".
 const eksRegistryAccount = "602401143452"
 
-func newEFAValues(charts settings.Charts, region, instanceType string) efaValues {
-	repository := charts.EFAImage
+func newEFAValues(charts settings.Charts, in region.Region, instanceType string) efaValues {
+	repository := charts.EFAImageRepository
 	if repository == "" {
-		repository = eksRegistryAccount + ".dkr.ecr." + region + ".amazonaws.com/eks/aws-efa-k8s-device-plugin"
+		repository = fmt.Sprintf("%s.dkr.ecr.%s.%s/eks/aws-efa-k8s-device-plugin",
+			eksRegistryAccount, in, in.Domain())
 	}
 	return efaValues{
 		Image:        imageValues{Repository: repository},

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes/apiextensions"
@@ -15,15 +14,17 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 // Args describes the workloads.
 type Args struct {
 	// Region names the registry of the EFA plugin's image.
-	Region string
+	Region region.Region
 	// Image is what head and workers run.
-	Image settings.Image
+	Image image.Reference
 	// Charts are the Helm charts.
 	Charts settings.Charts
 	// Ray is the shape of the RayCluster.
@@ -33,9 +34,9 @@ type Args struct {
 	Workers int
 	// Environment is set on the workers.
 	Environment map[string]string
-	// Await is how long the RayCluster may take until its pods are ready; 0 waits for nothing. A training job waits better, with
-	// reasons.
-	Await time.Duration
+	// AwaitSeconds is how long the update waits until the RayCluster's pods are ready. A training job
+	// waits itself and reports why pods are not ready; with one it is 0.
+	AwaitSeconds int
 	// Kubernetes is the provider of everything here.
 	Kubernetes *kubernetes.Provider
 }
@@ -115,7 +116,7 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 		return nil, "", err
 	}
 	cluster, err := NewRayCluster(RayClusterSpec{
-		Namespace: b.args.Ray.Namespace, Image: b.args.Image.Reference(), RayVersion: b.args.Ray.Version,
+		Namespace: b.args.Ray.Namespace, Image: b.args.Image.String(), RayVersion: b.args.Ray.Version,
 		HeadCPU: b.args.Ray.HeadCPU, HeadMemory: b.args.Ray.HeadMemory,
 		HeadObjectStoreMiB: b.args.Ray.HeadObjectStoreMiB, WorkerObjectStoreMiB: b.args.Ray.WorkerObjectStoreMiB,
 		Workers: b.args.Workers, Worker: shape, Environment: b.args.Environment,
@@ -128,11 +129,11 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 		return nil, "", err
 	}
 	metadata := b.metadata(RayClusterName)
-	if b.args.Await > 0 {
+	if b.args.AwaitSeconds > 0 {
 		// Both, because provisioned stays true once it was: the first looks at the present.
 		metadata.Annotations = pulumi.StringMap{
 			"pulumi.com/waitFor":        pulumi.String(`["condition=HeadPodReady","condition=RayClusterProvisioned"]`),
-			"pulumi.com/timeoutSeconds": pulumi.String(strconv.Itoa(int(b.args.Await.Seconds()))),
+			"pulumi.com/timeoutSeconds": pulumi.String(strconv.Itoa(b.args.AwaitSeconds)),
 		}
 	}
 	options := append([]pulumi.ResourceOption{pulumi.DependsOn(after)}, b.options...)

@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // region is a Source of fixed answers; what it lacks is an error.
-type region struct {
+type fixedRegion struct {
 	types  map[string]InstanceType
-	zones  map[string][]string
+	zones  map[string][]region.Zone
 	quotas map[string]float64
 	// ids are nil and support is empty where AWS does not answer.
-	ids     map[string]string
+	ids     map[region.Zone]string
 	support Support
 	// others counts instances of other stacks, addresses and vpcs the same.
 	others          map[string]int
@@ -36,69 +37,72 @@ func refusedFor(t *testing.T, err error, code string) *refusal.Refusal {
 
 var errNoAnswer = errors.New("throttled")
 
-func (r region) InstanceType(name string) (InstanceType, error) {
+func (r fixedRegion) InstanceType(name string) (InstanceType, error) {
 	if found, ok := r.types[name]; ok {
 		return found, nil
 	}
 	return InstanceType{}, errNoAnswer
 }
 
-func (r region) Zones(name string) ([]string, error) {
+func (r fixedRegion) Zones(name string) ([]region.Zone, error) {
 	if found, ok := r.zones[name]; ok {
 		return found, nil
 	}
 	return nil, errNoAnswer
 }
 
-func (r region) ZoneIDs() (map[string]string, error) {
+func (r fixedRegion) ZoneIDs() (map[region.Zone]string, error) {
 	if r.ids == nil {
 		return nil, errNoAnswer
 	}
 	return r.ids, nil
 }
 
-func (r region) Support(version string) (Support, error) {
+func (r fixedRegion) Support(version string) (Support, error) {
 	switch {
 	case r.support == "":
 		return "", errNoAnswer
-	case version != "1.36":
+	case version != kubernetesVersion:
 		return "", nil
 	}
 	return r.support, nil
 }
 
-func (r region) OtherInstances([]string) (map[string]int, error) { return r.others, nil }
+func (r fixedRegion) OtherInstances([]string) (map[string]int, error) { return r.others, nil }
 
-func (r region) OtherAddresses() (int, error) { return r.addresses, nil }
+func (r fixedRegion) OtherAddresses() (int, error) { return r.addresses, nil }
 
-func (r region) OtherVPCs() (int, error) { return r.vpcs, nil }
+func (r fixedRegion) OtherVPCs() (int, error) { return r.vpcs, nil }
 
-func (r region) Quota(_, code string) (float64, error) {
+func (r fixedRegion) Quota(_, code string) (float64, error) {
 	if found, ok := r.quotas[code]; ok {
 		return found, nil
 	}
 	return 0, errNoAnswer
 }
 
-func ohio() region {
-	return region{
+// kubernetesVersion is the version that the fixed region supports.
+const kubernetesVersion = "1.99"
+
+func ohio() fixedRegion {
+	return fixedRegion{
 		types: map[string]InstanceType{
 			"g6.12xlarge": {Name: "g6.12xlarge", VCPUs: 48, MemoryMiB: 196608, GPUs: 4, EFAInterfaces: 1, NetworkCards: 1},
 			"g6.48xlarge": {Name: "g6.48xlarge", VCPUs: 192, MemoryMiB: 786432, GPUs: 8, EFAInterfaces: 1, NetworkCards: 1},
 			"m7i.xlarge":  {Name: "m7i.xlarge", VCPUs: 4, MemoryMiB: 16384, NetworkCards: 1},
 		},
-		zones: map[string][]string{
+		zones: map[string][]region.Zone{
 			"g6.12xlarge": {"us-east-2c", "us-east-2b"}, "g6.48xlarge": {"us-east-2b"},
 			"m7i.xlarge": {"us-east-2c", "us-east-2a", "us-east-2b"},
 		},
 		quotas: map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 5, "L-0263D0A3": 5, "L-F678F1CE": 5},
-		ids:    map[string]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"}, support: StandardSupport,
+		ids:    map[region.Zone]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"}, support: StandardSupport,
 	}
 }
 
 func request() Request {
 	return Request{
-		Region: "us-east-2", KubernetesVersion: "1.36", GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
+		Region: "us-east-2", KubernetesVersion: kubernetesVersion, GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
 	}
 }
 
@@ -106,9 +110,9 @@ func TestCheck(t *testing.T) {
 	t.Parallel()
 	plan, err := Check(ohio(), request())
 	require.NoError(t, err)
-	assert.Equal(t, "us-east-2b", plan.Zone)
-	assert.Equal(t, "us-east-2a", plan.ControlPlaneZone)
-	assert.Equal(t, []string{"us-east-2c"}, plan.OtherZones)
+	assert.Equal(t, region.Zone("us-east-2b"), plan.Zone)
+	assert.Equal(t, region.Zone("us-east-2a"), plan.ControlPlaneZone)
+	assert.Equal(t, []region.Zone{"us-east-2c"}, plan.OtherZones)
 	assert.InDelta(t, 9.2032, plan.Estimate.USDOf(plan.GPU.Name), 1e-9)
 	assert.Zero(t, plan.Estimate.USDOf("nothing"))
 	assert.Equal(t, 4, plan.GPU.GPUs)
@@ -125,16 +129,16 @@ func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		change func(*region)
+		change func(*fixedRegion)
 		says   string
 	}{
-		{"GPU type", func(r *region) { delete(r.types, "g6.12xlarge") }, `describing instance type "g6.12xlarge"`},
-		{"system type", func(r *region) { delete(r.types, "m7i.xlarge") }, `describing instance type "m7i.xlarge"`},
-		{"GPU zones", func(r *region) { delete(r.zones, "g6.12xlarge") }, `listing the zones that offer "g6.12xlarge"`},
-		{"system zones", func(r *region) { delete(r.zones, "m7i.xlarge") }, `listing the zones that offer "m7i.xlarge"`},
-		{"zone ids", func(r *region) { r.ids = nil }, `listing the zones of "us-east-2"`},
-		{"support of the version", func(r *region) { r.support = "" }, `asking how EKS supports Kubernetes "1.36"`},
-		{"quota", func(r *region) { delete(r.quotas, "L-DB2E81BA") }, `reading quota "L-DB2E81BA"`},
+		{"GPU type", func(r *fixedRegion) { delete(r.types, "g6.12xlarge") }, `describing instance type "g6.12xlarge"`},
+		{"system type", func(r *fixedRegion) { delete(r.types, "m7i.xlarge") }, `describing instance type "m7i.xlarge"`},
+		{"GPU zones", func(r *fixedRegion) { delete(r.zones, "g6.12xlarge") }, `listing the zones that offer "g6.12xlarge"`},
+		{"system zones", func(r *fixedRegion) { delete(r.zones, "m7i.xlarge") }, `listing the zones that offer "m7i.xlarge"`},
+		{"zone ids", func(r *fixedRegion) { r.ids = nil }, `listing the zones of "us-east-2"`},
+		{"support of the version", func(r *fixedRegion) { r.support = "" }, `asking how EKS supports Kubernetes "` + kubernetesVersion + `"`},
+		{"quota", func(r *fixedRegion) { delete(r.quotas, "L-DB2E81BA") }, `reading quota "L-DB2E81BA"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -153,26 +157,26 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 	const local, wavelength = "us-east-2-atl-2a", "us-east-2-wl1-atl-wlz-1"
 	tests := []struct {
 		name         string
-		wanted       string
-		change       func(*region)
-		zone, second string
-		others       []string
+		wanted       region.Zone
+		change       func(*fixedRegion)
+		zone, second region.Zone
+		others       []region.Zone
 		says         string
 	}{
-		{name: "no Local or Wavelength Zone", change: func(r *region) {
+		{name: "no Local or Wavelength Zone", change: func(r *fixedRegion) {
 			for name, zones := range r.zones {
 				r.zones[name] = append(zones, local, wavelength)
 			}
-		}, zone: "us-east-2b", second: "us-east-2a", others: []string{"us-east-2c"}},
-		{name: "no Local Zone for the control plane", change: func(r *region) {
-			r.zones["m7i.xlarge"], r.zones["g6.12xlarge"] = []string{local, "us-east-2b"}, []string{local, "us-east-2b"}
+		}, zone: "us-east-2b", second: "us-east-2a", others: []region.Zone{"us-east-2c"}},
+		{name: "no Local Zone for the control plane", change: func(r *fixedRegion) {
+			r.zones["m7i.xlarge"], r.zones["g6.12xlarge"] = []region.Zone{local, "us-east-2b"}, []region.Zone{local, "us-east-2b"}
 		},
 			wanted: "us-east-2b", says: "EKS needs a second zone"},
-		{name: "no zone without control planes", change: func(r *region) { r.ids["us-east-2b"] = "use1-az3" },
+		{name: "no zone without control planes", change: func(r *fixedRegion) { r.ids["us-east-2b"] = "use1-az3" },
 			zone: "us-east-2c", second: "us-east-2a"},
-		{name: "nor as the second", change: func(r *region) { r.ids["us-east-2a"] = "cac1-az3" },
-			zone: "us-east-2b", second: "us-east-2c", others: []string{"us-east-2c"}},
-		{name: "nor when asked for", wanted: "us-east-2b", change: func(r *region) { r.ids["us-east-2b"] = "usw1-az2" },
+		{name: "nor as the second", change: func(r *fixedRegion) { r.ids["us-east-2a"] = "cac1-az3" },
+			zone: "us-east-2b", second: "us-east-2c", others: []region.Zone{"us-east-2c"}},
+		{name: "nor when asked for", wanted: "us-east-2b", change: func(r *fixedRegion) { r.ids["us-east-2b"] = "usw1-az2" },
 			says: `availabilityZone "us-east-2b" (not-offered)` + "\ncause:    only [us-east-2c] offers both g6.12xlarge and m7i.xlarge, and supports control planes"},
 	}
 	for _, test := range tests {
@@ -180,7 +184,7 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 			t.Parallel()
 			source, asked := ohio(), request()
 			test.change(&source)
-			asked.Zone = test.wanted
+			asked.AvailabilityZone = test.wanted
 			plan, err := Check(source, asked)
 			if test.says != "" {
 				refusedFor(t, err, CodeNotOffered)
@@ -188,7 +192,7 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, []string{test.zone, test.second}, []string{plan.Zone, plan.ControlPlaneZone})
+			assert.Equal(t, []region.Zone{test.zone, test.second}, []region.Zone{plan.Zone, plan.ControlPlaneZone})
 			assert.ElementsMatch(t, test.others, plan.OtherZones)
 		})
 	}
@@ -201,7 +205,7 @@ func TestAVersionThatEKSDoesNotMake(t *testing.T) {
 	_, err := Check(source, asked)
 	refusedFor(t, err, CodeVersion)
 	require.ErrorContains(t, err, "EKS reports UNSUPPORTED for this version\nnext:     aws eks describe-cluster-versions --region us-east-2")
-	asked.KubernetesVersion = "1.99"
+	asked.KubernetesVersion = "1.20"
 	plan, err := Check(ohio(), asked)
 	refusedFor(t, err, CodeVersion)
 	require.ErrorContains(t, err, "EKS does not list this version")
@@ -213,7 +217,7 @@ func TestOnlyStandardSupportIsCheap(t *testing.T) {
 	for support, want := range map[Support]float64{StandardSupport: 0.10, ExtendedSupport: 0.60, Unsupported: 0.60, "": 0.60, "NEW_SUPPORT": 0.60} {
 		assert.InDelta(t, want, Price(request(), support).Lines[2].UnitUSD, 1e-9, support)
 	}
-	assert.Contains(t, Price(request(), ExtendedSupport).Table(), "0.6000  1 x EKS control plane, extended support of Kubernetes 1.36")
+	assert.Contains(t, Price(request(), ExtendedSupport).Table(), "0.6000  1 x EKS control plane, extended support of Kubernetes "+kubernetesVersion)
 }
 
 func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
@@ -231,16 +235,16 @@ func TestQuotaLessUsage(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		change func(*region)
+		change func(*fixedRegion)
 		says   string
 	}{
-		{"room beside others", func(r *region) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
-		{"another G instance", func(r *region) { r.others = map[string]int{"g6.12xlarge": 1} },
+		{"room beside others", func(r *fixedRegion) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
+		{"another G instance", func(r *fixedRegion) { r.others = map[string]int{"g6.12xlarge": 1} },
 			"96 vCPUs are needed, 96 granted, 48 in use outside this stack\nnext:     aws service-quotas request-service-quota-increase " +
 				"--service-code ec2 --quota-code L-DB2E81BA --desired-value 144 --region us-east-2"},
-		{"instances of another quota", func(r *region) { r.others = map[string]int{"trn1.32xlarge": 7} }, ""},
-		{"every address taken", func(r *region) { r.addresses = 5 }, "1 addresses are needed, 5 granted, 5 in use"},
-		{"every VPC taken", func(r *region) { r.vpcs = 5 }, "--service-code vpc --quota-code L-F678F1CE --desired-value 6"},
+		{"instances of another quota", func(r *fixedRegion) { r.others = map[string]int{"trn1.32xlarge": 7} }, ""},
+		{"every address taken", func(r *fixedRegion) { r.addresses = 5 }, "1 addresses are needed, 5 granted, 5 in use"},
+		{"every VPC taken", func(r *fixedRegion) { r.vpcs = 5 }, "--service-code vpc --quota-code L-F678F1CE --desired-value 6"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // The codes of the refusals that Check returns.
@@ -41,7 +42,7 @@ func Check(source Source, request Request) (Plan, error) {
 	plan.Zone, plan.ControlPlaneZone, err = chooseZones(request, gpuZones, systemZones)
 	refusals = append(refusals, err)
 	plan.OtherZones = slices.DeleteFunc(intersect(gpuZones, systemZones),
-		func(zone string) bool { return zone == plan.Zone })
+		func(zone region.Zone) bool { return zone == plan.Zone })
 
 	plan.Quotas, err = countQuotas(source, request, gpu, system)
 	if err != nil {

@@ -1,5 +1,7 @@
 package capacity
 
+import "github.com/ray-train-efa/ray-train-efa/internal/region"
+
 // Where a price comes from.
 const (
 	// PriceSource and PriceDate name the table that the instance prices were read from.
@@ -27,7 +29,9 @@ const (
 
 // pricedRegions are the regions in which the table holds. us-east-2 and us-west-2 are normally equal to us-east-1 for
 // these types; the estimate says so instead of claiming a price that nobody read.
-func pricedRegions() []string { return []string{"us-east-1", "us-east-2", "us-west-2"} }
+func pricedRegions() []region.Region {
+	return []region.Region{"us-east-1", "us-east-2", "us-west-2"}
+}
 
 // instancePrices is USD per hour, Linux on demand.
 func instancePrices() map[string]float64 {

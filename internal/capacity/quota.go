@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // QuotaUse is what the stack takes of one quota.
@@ -20,7 +22,7 @@ type QuotaUse struct {
 }
 
 // check refuses a quota that does not suffice, and names the command that requests more.
-func (u QuotaUse) check(region string) error {
+func (u QuotaUse) check(in region.Region) error {
 	if float64(u.Needed+u.Others) <= u.Granted {
 		return nil
 	}
@@ -30,17 +32,17 @@ func (u QuotaUse) check(region string) error {
 	}
 	return refuse(CodeQuota, fmt.Sprintf("quota %s (%s)", u.Code, u.Name),
 		fmt.Sprintf("%d %s are needed, %g granted%s", u.Needed, u.Unit, u.Granted, used),
-		increaseCommand(u.Service, u.Code, u.Needed+u.Others, region))
+		increaseCommand(u.Service, u.Code, u.Needed+u.Others, in))
 }
 
 // IncreaseCommand is the exact command that asks for a quota of EC2.
-func IncreaseCommand(code string, value int, region string) string {
-	return increaseCommand(ec2Service, code, value, region)
+func IncreaseCommand(code string, value int, in region.Region) string {
+	return increaseCommand(ec2Service, code, value, in)
 }
 
-func increaseCommand(service, code string, value int, region string) string {
-	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code %s --quota-code %s --desired-value %d --region %s",
-		service, code, value, region)
+func increaseCommand(service, code string, value int, in region.Region) string {
+	return fmt.Sprintf("aws service-quotas request-service-quota-increase --service-code %s "+
+		"--quota-code %s --desired-value %d --region %s", service, code, value, in)
 }
 
 // The services that own the quotas.

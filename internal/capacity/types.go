@@ -2,6 +2,8 @@
 // It is pure: facts come in through Source or as arguments, and answers go out.
 package capacity
 
+import "github.com/ray-train-efa/ray-train-efa/internal/region"
+
 // InstanceType is what the program needs to know of an EC2 instance type.
 type InstanceType struct {
 	// Name is the type, such as g6.12xlarge.
@@ -23,10 +25,10 @@ type Source interface {
 	// InstanceType describes an instance type.
 	InstanceType(name string) (InstanceType, error)
 	// Zones lists the zones that offer an instance type, in any order, Local and Wavelength Zones of the account among them.
-	Zones(instanceType string) ([]string, error)
+	Zones(instanceType string) ([]region.Zone, error)
 	// ZoneIDs gives the ids of the account's zones by name, such as use2-az1 for us-east-2a: a name means another zone in another
 	// account, an id never does.
-	ZoneIDs() (map[string]string, error)
+	ZoneIDs() (map[region.Zone]string, error)
 	// Support is what EKS gives a Kubernetes version, such as 1.36; empty where it does not list it.
 	Support(kubernetesVersion string) (Support, error)
 	// Quota is the applied value of a service's quota.
@@ -65,9 +67,9 @@ type Group struct {
 // Request is what the stack wants.
 type Request struct {
 	// Region is the AWS region.
-	Region string
-	// Zone is the wanted zone; empty means any that offers both types.
-	Zone string
+	Region region.Region
+	// AvailabilityZone is the chosen zone. The zero value means any that offers both types.
+	AvailabilityZone region.Zone
 	// KubernetesVersion is the minor version of the control plane, such as 1.36.
 	KubernetesVersion string
 	// GPU and System are the two node groups.
@@ -81,11 +83,11 @@ type Request struct {
 // Plan is what the stack gets.
 type Plan struct {
 	// Zone holds every node, because EFA traffic does not leave a zone.
-	Zone string
+	Zone region.Zone
 	// ControlPlaneZone is the second zone that EKS asks for; no node runs there.
-	ControlPlaneZone string
+	ControlPlaneZone region.Zone
 	// OtherZones offer both instance types too, in alphabetical order: where to go when the zone has no capacity left.
-	OtherZones []string
+	OtherZones []region.Zone
 	// GPU and System describe the chosen instance types.
 	GPU, System InstanceType
 	// Quotas is what was counted against what is granted.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
@@ -35,10 +36,11 @@ type Group struct {
 
 // Stack is what is known about the stack before anything is created.
 type Stack struct {
-	Region, ClusterName string
+	Region      region.Region
+	ClusterName string
 	// Zone is where the nodes are. OtherZones offer both instance types too.
-	Zone       string
-	OtherZones []string
+	Zone       region.Zone
+	OtherZones []region.Zone
 	// Groups holds the node groups by the names of their resources.
 	Groups map[string]Group
 	// HourlyUSD is the price of the whole stack, GPUHourlyUSD the part that the GPU nodes cost.

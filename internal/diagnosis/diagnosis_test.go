@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
 func ohio() Stack {
 	return Stack{
-		Region: "us-east-2", ClusterName: "train", Zone: "us-east-2a", OtherZones: []string{"us-east-2b"},
+		Region: "us-east-2", ClusterName: "train", Zone: "us-east-2a", OtherZones: []region.Zone{"us-east-2b"},
 		Groups: map[string]Group{
 			"gpu":    {InstanceType: "g6.12xlarge", Nodes: 2, QuotaCode: "L-DB2E81BA", VCPUs: 96},
 			"system": {InstanceType: "m7i.xlarge", Nodes: 1, QuotaCode: "L-1216C47A", VCPUs: 4},

@@ -61,7 +61,7 @@ func fixed(cause, next string) func(Failure, Stack) (string, string) {
 			group = match[1]
 		}
 		fill := strings.NewReplacer(
-			"{region}", s.Region, "{cluster}", s.ClusterName, "{name}", f.Name, "{group}", group)
+			"{region}", string(s.Region), "{cluster}", s.ClusterName, "{name}", f.Name, "{group}", group)
 		return fill.Replace(cause), fill.Replace(next)
 	}
 }
@@ -83,8 +83,8 @@ func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
 // destroyed first.
 func anotherZone(s Stack) string {
 	if len(s.OtherZones) == 0 {
-		return "pulumi up later: no other zone of " + s.Region +
-			" offers these types; pulumi destroy until then, so that nothing costs money"
+		return fmt.Sprintf("pulumi up later: no other zone of %s offers these types; "+
+			"pulumi destroy until then, so that nothing costs money", s.Region)
 	}
 	return fmt.Sprintf("pulumi destroy && pulumi config set availabilityZone %s && pulumi up "+
 		"(or pulumi up again later, in %s)", s.OtherZones[0], s.Zone)
@@ -94,7 +94,7 @@ func vcpuQuota(f Failure, s Stack) (cause, next string) {
 	group, ok := s.Groups[f.Name]
 	if !ok || group.QuotaCode == "" {
 		return "the account's vCPU quota does not allow these instances",
-			"aws service-quotas list-service-quotas --service-code ec2 --region " + s.Region
+			fmt.Sprintf("aws service-quotas list-service-quotas --service-code ec2 --region %s", s.Region)
 	}
 	return fmt.Sprintf("%d x %s need %d vCPU of quota %s, and the account's other instances leave less",
 			group.Nodes, group.InstanceType, group.VCPUs, group.QuotaCode),

@@ -176,7 +176,7 @@ func TestAdminsAreRolesAndUsersOfAnyPartition(t *testing.T) {
 		raw[Namespace+":adminPrincipalArns"] = `["` + arn + `"]`
 		have, err := Parse(raw)
 		require.NoError(t, err)
-		assert.Equal(t, []string{arn}, have.AdminPrincipals)
+		assert.Equal(t, []string{arn}, have.AdminPrincipalARNs)
 	}
 	raw := passed(t, needed(t))
 	raw[Namespace+":adminPrincipalArns"] = `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`

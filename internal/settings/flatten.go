@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// groups are the first parts of names with dots. The engine keeps such settings as one object: it reads the names in Pulumi.yaml
-// as paths, as `pulumi config set --path` does.
-func groups() []string {
-	var names []string
-	for _, f := range fields() {
-		if group, _, dotted := strings.Cut(f.Key, "."); dotted && !slices.Contains(names, group) {
-			names = append(names, group)
+// groupKeys returns the first parts of names with dots. The engine keeps such settings as one object: it
+// reads the names in Pulumi.yaml as paths, as `pulumi config set --path` does.
+func groupKeys() []string {
+	var keys []string
+	for _, f := range Fields() {
+		if key, _, dotted := strings.Cut(f.Key, "."); dotted && !slices.Contains(keys, key) {
+			keys = append(keys, key)
 		}
 	}
-	return names
+	return keys
 }
 
-// flatten turns the engine's config into one text a setting, by name without namespace. A name with dots that was set without
-// --path is a key of its own beside the group, in which the engine then still puts the default: it wins over that, and over
-// nothing else.
+// flatten turns the engine's config into one text per setting, by name without namespace. A name with
+// dots that was set without --path is a key of its own beside the group, in which the engine still
+// puts the default. Such a key wins over that default, and over nothing else.
 func flatten(raw map[string]string) (map[string]string, Problems) {
 	var (
 		flat     = map[string]string{}
@@ -33,7 +33,7 @@ func flatten(raw map[string]string) (map[string]string, Problems) {
 		key, ours := strings.CutPrefix(full, Namespace+":")
 		switch {
 		case !ours:
-		case slices.Contains(groups(), key):
+		case slices.Contains(groupKeys(), key):
 			if err := flattenGroup(flat, key, json.RawMessage(raw[full])); err != nil {
 				problems = append(problems, Problem{
 					Key: key, Value: raw[full], Cause: err.Error(), Allowed: "a map of settings",
@@ -57,11 +57,11 @@ func flatten(raw map[string]string) (map[string]string, Problems) {
 	return flat, problems
 }
 
-// flattenGroup goes down until it meets a setting, or something that is no object.
+// flattenGroup descends until it finds a setting, or something that is not an object.
 func flattenGroup(flat map[string]string, path string, value json.RawMessage) error {
 	_, known := fieldOf(path)
 	object := strings.HasPrefix(strings.TrimSpace(string(value)), "{")
-	if !object && slices.Contains(groups(), path) {
+	if !object && slices.Contains(groupKeys(), path) {
 		return fmt.Errorf("reading %q: %w", path, errGroup)
 	}
 	if known || !object {
@@ -80,22 +80,13 @@ func flattenGroup(flat map[string]string, path string, value json.RawMessage) er
 	return nil
 }
 
-// textOf is a member as the engine would pass it by itself: texts bare, everything else as JSON.
+// textOf returns a member as the engine passes a setting: texts without quotes, the rest as JSON.
 func textOf(value json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(value, &text); err == nil {
 		return text
 	}
 	return string(value)
-}
-
-func fieldOf(key string) (Field, bool) {
-	for _, f := range fields() {
-		if f.Key == key {
-			return f, true
-		}
-	}
-	return Field{}, false
 }
 
 func defaultOf(key string) string {

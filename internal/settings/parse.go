@@ -19,8 +19,8 @@ func Load(ctx *pulumi.Context) (Settings, error) {
 	if err != nil {
 		return Settings{}, err
 	}
-	names := groups()
-	for _, f := range fields() {
+	names := groupKeys()
+	for _, f := range Fields() {
 		names = append(names, f.Key)
 	}
 	for _, name := range names {
@@ -53,7 +53,7 @@ func Parse(raw map[string]string) (Settings, error) {
 	s := Settings{Job: Job{Training: train.Defaults()}}
 	flat, problems := flatten(raw)
 	known := map[string]bool{}
-	for _, f := range fields() {
+	for _, f := range Fields() {
 		known[f.Key] = true
 		value, ok := flat[f.Key]
 		if !ok && f.Required {
@@ -87,10 +87,10 @@ func (f Field) problem(p Problem) Problem {
 // it: hostConfig has no answer there.
 func Unknown(values map[string]string) Problems {
 	known := map[string]bool{}
-	for _, f := range fields() {
+	for _, f := range Fields() {
 		known[f.Key] = true
 	}
-	for _, group := range groups() {
+	for _, group := range groupKeys() {
 		known[group] = true
 	}
 	return unknown(values, known)
@@ -132,19 +132,25 @@ func nearest(key string, known map[string]bool) string {
 // crossCheck finds settings that are fine alone and impossible together.
 func crossCheck(s Settings) Problems {
 	var problems Problems
-	for key, release := range map[string]string{"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease} {
+	for key, release := range map[string]string{
+		"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease,
+	} {
 		if !strings.HasPrefix(release, s.KubernetesVersion+".") {
 			problems = append(problems, Problem{
 				Key: key, Value: release,
-				Cause:   fmt.Sprintf("made for another Kubernetes than kubernetesVersion %s", s.KubernetesVersion),
-				Allowed: fmt.Sprintf("a release %s.<patch>-<date> of https://github.com/awslabs/amazon-eks-ami/releases", s.KubernetesVersion),
+				Cause: fmt.Sprintf("made for another Kubernetes than kubernetesVersion %s", s.KubernetesVersion),
+				Allowed: fmt.Sprintf("a release %s.<patch>-<date> of "+
+					"https://github.com/awslabs/amazon-eks-ami/releases", s.KubernetesVersion),
+				Next: fmt.Sprintf("pulumi config set --path %s RELEASE", key),
 			})
 		}
 	}
-	if s.Zone != "" && !strings.HasPrefix(s.Zone, s.Region) {
+	if s.AvailabilityZone != "" && !s.AvailabilityZone.In(s.AWSRegion) {
 		problems = append(problems, Problem{
-			Key: "availabilityZone", Value: s.Zone, Cause: fmt.Sprintf("not in awsRegion %s", s.Region),
-			Allowed: fmt.Sprintf("a zone of %s, such as %sa, or empty to choose one", s.Region, s.Region),
+			Key: "availabilityZone", Value: string(s.AvailabilityZone),
+			Cause:   fmt.Sprintf("not in awsRegion %s", s.AWSRegion),
+			Allowed: fmt.Sprintf("a zone of %[1]s, such as %[1]sa, or empty to choose one", s.AWSRegion),
+			Next:    "pulumi config rm availabilityZone",
 		})
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Key, b.Key) })

@@ -59,14 +59,6 @@ func (p Problem) Refusal() *refusal.Refusal {
 	return r
 }
 
-// pathFlag makes the CLI put a name with dots into its group, where the engine keeps the others.
-func pathFlag(key string) string {
-	if strings.Contains(key, ".") {
-		return "--path "
-	}
-	return ""
-}
-
 // Problems is every unusable setting of a stack, in the order of the settings' table.
 type Problems []Problem
 

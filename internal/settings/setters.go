@@ -10,21 +10,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-type duration = time.Duration
-
+// setter checks a value and stores it.
 type setter = func(*Settings, string) error
 
 var (
 	errForm  = errors.New("not of the form that is allowed")
 	errRange = errors.New("out of range")
 	errEmpty = errors.New("empty")
-	errGroup = errors.New("it holds settings and is none itself")
+	errGroup = errors.New("it is a group of settings, not a setting")
 )
+
+// parsed takes what a type's own Parse function takes.
+func parsed[T any](parse func(string) (T, error), at func(*Settings) *T) setter {
+	return func(s *Settings, value string) error {
+		checked, err := parse(value)
+		if err != nil {
+			return err
+		}
+		*at(s) = checked
+		return nil
+	}
+}
 
 func matching(form *regexp.Regexp, at func(*Settings) *string) setter {
 	return func(s *Settings, value string) error {
@@ -81,17 +91,6 @@ func between(low, high int, at func(*Settings) *int) setter {
 	}
 }
 
-func seconds(low, high int, at func(*Settings) *duration) setter {
-	return func(s *Settings, value string) error {
-		var n int
-		if err := between(low, high, func(*Settings) *int { return &n })(s, value); err != nil {
-			return err
-		}
-		*at(s) = time.Duration(n) * time.Second
-		return nil
-	}
-}
-
 func boolean(at func(*Settings) *bool) setter {
 	return func(s *Settings, value string) error {
 		if value != "true" && value != "false" {
@@ -116,7 +115,7 @@ func quantity(at func(*Settings) *string) setter {
 	}
 }
 
-func setVPC(s *Settings, value string) error {
+func setVPCCIDR(s *Settings, value string) error {
 	prefix, err := netip.ParsePrefix(value)
 	if err != nil {
 		return errors.New("not an address block")
@@ -126,18 +125,18 @@ func setVPC(s *Settings, value string) error {
 		return errRange
 	}
 	if prefix != prefix.Masked() {
-		return fmt.Errorf("bits are set behind the mask, the block is %s", prefix.Masked())
+		return fmt.Errorf("host bits are set; the block is %s", prefix.Masked())
 	}
-	s.VPC = prefix
+	s.VPCCIDR = prefix
 	return nil
 }
 
-func setPublicAccess(s *Settings, value string) error {
+func setPublicAccessCIDRs(s *Settings, value string) error {
 	var texts []string
 	if err := strictJSON(value, &texts); err != nil {
 		return err
 	}
-	blocks := make([]netip.Prefix, 0, len(texts))
+	blocks := make(CIDRs, 0, len(texts))
 	for _, text := range texts {
 		block, err := netip.ParsePrefix(text)
 		if err != nil || !block.Addr().Is4() {
@@ -145,11 +144,11 @@ func setPublicAccess(s *Settings, value string) error {
 		}
 		blocks = append(blocks, block.Masked())
 	}
-	s.PublicAccess = blocks
+	s.PublicAccessCIDRs = blocks
 	return nil
 }
 
-func setAdmins(s *Settings, value string) error {
+func setAdminPrincipalARNs(s *Settings, value string) error {
 	var arns []string
 	if err := strictJSON(value, &arns); err != nil {
 		return err
@@ -163,11 +162,11 @@ func setAdmins(s *Settings, value string) error {
 			return fmt.Errorf("%q is there twice", arn)
 		}
 	}
-	s.AdminPrincipals = arns
+	s.AdminPrincipalARNs = arns
 	return nil
 }
 
-func setRetention(s *Settings, value string) error {
+func setLogRetentionDays(s *Settings, value string) error {
 	days := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400}
 	n, err := strconv.Atoi(value)
 	if err != nil || !slices.Contains(days, n) {
@@ -191,7 +190,7 @@ func setEnvironment(s *Settings, value string) error {
 	return nil
 }
 
-func setMaxHourly(s *Settings, value string) error {
+func setMaxHourlyUSD(s *Settings, value string) error {
 	usd, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return errors.New("not a number")
@@ -220,8 +219,8 @@ func setPrices(s *Settings, value string) error {
 	return nil
 }
 
-// scalars reads an object of texts, numbers and booleans, each as it is written. `pulumi config set --path` takes 4194304 and true
-// for a number and a boolean, and a price such as 4.6 for a text, unless --type says otherwise.
+// scalars reads an object of texts, numbers and booleans, each as it is written. Without --type,
+// `pulumi config set --path` stores 4194304 and true as a number and a boolean, and 4.6 as a text.
 func scalars(value string) (map[string]string, error) {
 	var members map[string]json.RawMessage
 	if err := strictJSON(value, &members); err != nil {

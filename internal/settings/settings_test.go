@@ -6,13 +6,12 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
@@ -35,17 +34,20 @@ func TestDefaults(t *testing.T) {
 	have, err := Parse(config(nil))
 	require.NoError(t, err)
 	assert.Equal(t, Settings{
-		Region: "us-east-2", ClusterName: "ray-train-efa", KubernetesVersion: "1.36",
-		VPC: netip.MustParsePrefix("10.42.0.0/16"), PublicAccess: []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32")},
-		AdminPrincipals: []string{}, LogRetentionDays: 30,
-		GPU:    NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: "1.36.2-20260714", VolumeGiB: 200},
-		System: NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: "1.36.2-20260714", VolumeGiB: 100},
-		Image:  Image{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: goodDigest},
+		Place: Place{
+			AWSRegion: "us-east-2", ClusterName: "ray-train-efa", KubernetesVersion: DefaultKubernetesVersion,
+			VPCCIDR:            netip.MustParsePrefix("10.42.0.0/16"),
+			PublicAccessCIDRs:  CIDRs{netip.MustParsePrefix("203.0.113.7/32")},
+			AdminPrincipalARNs: []string{}, LogRetentionDays: 30,
+		},
+		GPU:    NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200},
+		System: NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: DefaultAMIRelease, VolumeGiB: 100},
+		Image:  image.Reference{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: image.Digest(goodDigest)},
 		Charts: Charts{
-			NVIDIA:  Chart{"https://nvidia.github.io/k8s-device-plugin", "0.20.0"},
-			EFA:     Chart{"https://aws.github.io/eks-charts", "v0.5.30"},
-			KubeRay: Chart{"https://ray-project.github.io/kuberay-helm", "1.6.2"},
-			Timeout: 5 * time.Minute,
+			NVIDIA:         Chart{"https://nvidia.github.io/k8s-device-plugin", "0.20.0"},
+			EFA:            Chart{"https://aws.github.io/eks-charts", "v0.5.30"},
+			KubeRay:        Chart{"https://ray-project.github.io/kuberay-helm", "1.6.2"},
+			TimeoutSeconds: 300,
 		},
 		Ray: Ray{
 			Version: "2.58.0", Namespace: "ray", HeadCPU: "3", HeadMemory: "10Gi", HeadObjectStoreMiB: 1024, WorkerObjectStoreMiB: 16384,
@@ -55,11 +57,11 @@ func TestDefaults(t *testing.T) {
 				Model: "Qwen/Qwen2.5-1.5B", Device: train.CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
 				LearningRate: 1e-5, Seed: 7, WrapMinParameters: 10_000_000,
 			},
-			Startup: 20 * time.Minute, Deadline: 30 * time.Minute, Environment: map[string]string{}, EvidenceDir: "evidence",
+			StartupSeconds: 1200, DeadlineSeconds: 1800, Environment: map[string]string{}, EvidenceDir: "evidence",
 		},
-		MaxHourlyUSD: 12, Prices: map[string]float64{},
+		Cost: Cost{MaxHourlyUSD: 12, Prices: map[string]float64{}},
 	}, have)
-	assert.Equal(t, "public.ecr.aws/deep-learning-containers/ray@"+goodDigest, have.Image.Reference())
+	assert.Equal(t, "public.ecr.aws/deep-learning-containers/ray@"+goodDigest, have.Image.String())
 }
 
 func TestWhatARehearsalChanges(t *testing.T) {
@@ -72,10 +74,10 @@ func TestWhatARehearsalChanges(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, train.CPU, have.Job.Training.Device)
 	assert.Equal(t, map[string]string{"NCCL_NET": ""}, have.Job.Environment)
-	assert.Equal(t, 45*time.Second, have.Job.Deadline)
-	assert.Empty(t, have.PublicAccess)
+	assert.Equal(t, 45, have.Job.DeadlineSeconds)
+	assert.Empty(t, have.PublicAccessCIDRs)
 	assert.False(t, have.Job.Enabled)
-	assert.Equal(t, "127.0.0.1:5000/efa", have.Charts.EFAImage)
+	assert.Equal(t, "127.0.0.1:5000/efa", have.Charts.EFAImageRepository)
 }
 
 func TestBadValuesAreNamed(t *testing.T) {
@@ -174,7 +176,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	require.EqualError(t, err, `checking the stack's settings: 4 cannot be used
   - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512: one node has no traffic between nodes to judge
       next: pulumi config set --path gpu.nodes '2'
-  - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag floats
+  - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag may move
       next: raytrain image pin train-ml-cuda-v1.1
   - ray-train-efa:job.device is "gpu": not of the form that is allowed; allowed: one of ["cuda" "cpu"]
       next: pulumi config set --path job.device 'cuda'
@@ -199,7 +201,7 @@ func TestGroupsAndNames(t *testing.T) {
 		{"twice differently", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":4}`}, 0, `also set to "4"`},
 		{"bad, in the group", map[string]string{"gpu": `{"nodes":1}`}, 0, `ray-train-efa:gpu.nodes is "1": out of range`},
 		{"misspelt, in the group", map[string]string{"gpu": `{"node":3}`}, 0, "did you mean gpu.nodes?"},
-		{"no group", map[string]string{"gpu": "3"}, 0, "it holds settings and is none itself"},
+		{"no group", map[string]string{"gpu": "3"}, 0, "it is a group of settings, not a setting"},
 		{"no JSON", map[string]string{"gpu": "{"}, 0, `reading "gpu"`},
 	}
 	for _, test := range tests {
@@ -238,51 +240,6 @@ func TestUnknownKeys(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		})
 	}
-}
-
-// declaration is what Pulumi.yaml says of a setting.
-type declaration struct {
-	Type        Type            `json:"type"`
-	Default     json.RawMessage `json:"default"`
-	Description string          `json:"description"`
-}
-
-// The project file is what people read and what the engine checks; the table here is what the program does.
-func TestProjectFileDeclaresTheSameSettings(t *testing.T) {
-	t.Parallel()
-	loaded, err := workspace.LoadProject("../../Pulumi.yaml")
-	require.NoError(t, err, "the engine cannot read it")
-	require.Len(t, loaded.Plugins.Providers, 1)
-	assert.Equal(t, "./provider", loaded.Plugins.Providers[0].Path)
-	text, err := os.ReadFile("../../Pulumi.yaml")
-	require.NoError(t, err)
-	var project struct {
-		Name   string                 `json:"name"`
-		Config map[string]declaration `json:"config"`
-	}
-	require.NoError(t, yaml.Unmarshal(text, &project))
-	assert.Equal(t, Namespace, project.Name)
-	for _, f := range Fields() {
-		declared, ok := project.Config[f.Key]
-		if !assert.True(t, ok, "%s is not declared", f.Key) {
-			continue
-		}
-		delete(project.Config, f.Key)
-		assert.Equal(t, f.Type, declared.Type, f.Key)
-		assert.NotEmpty(t, declared.Description, f.Key)
-		if f.Required {
-			assert.Empty(t, declared.Default, f.Key)
-			continue
-		}
-		want := f.Default
-		if f.Type == String {
-			quoted, err := json.Marshal(f.Default)
-			require.NoError(t, err)
-			want = string(quoted)
-		}
-		assert.Equal(t, want, string(declared.Default), f.Key)
-	}
-	assert.Empty(t, project.Config, "declared and unknown to the program")
 }
 
 func TestStackFilesAreUsable(t *testing.T) {

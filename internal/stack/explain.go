@@ -83,7 +83,7 @@ func lastError(errors []string) string {
 
 func describeStack(s settings.Settings, plan capacity.Plan) diagnosis.Stack {
 	known := diagnosis.Stack{
-		Region: s.Region, ClusterName: s.ClusterName, Zone: plan.Zone, OtherZones: plan.OtherZones,
+		Region: s.AWSRegion, ClusterName: s.ClusterName, Zone: plan.Zone, OtherZones: plan.OtherZones,
 		Groups:    map[string]diagnosis.Group{},
 		HourlyUSD: plan.Estimate.HourlyUSD(), GPUHourlyUSD: plan.Estimate.USDOf(plan.GPU.Name),
 	}

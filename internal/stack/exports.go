@@ -17,8 +17,8 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("clusterName", made.cluster.Name)
 	ctx.Export("kubeconfig", made.cluster.Kubeconfig)
 	ctx.Export("kubeconfigCommand", pulumi.String(fmt.Sprintf(
-		"aws eks update-kubeconfig --region %s --name %s", s.Region, s.ClusterName)))
-	ctx.Export("region", pulumi.String(s.Region))
+		"aws eks update-kubeconfig --region %s --name %s", s.AWSRegion, s.ClusterName)))
+	ctx.Export("region", pulumi.String(s.AWSRegion))
 	ctx.Export("availabilityZone", made.zone)
 	ctx.Export("imageDigest", pulumi.String(s.Image.Digest))
 	ctx.Export("chartVersions", pulumi.ToStringMap(chartVersions(s)))

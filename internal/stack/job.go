@@ -26,7 +26,7 @@ func newJob(
 		ClusterName:           made.Name,
 		Namespace:             work.Namespace,
 		RayCluster:            work.RayCluster,
-		ImageDigest:           pulumi.String(s.Image.Reference()),
+		ImageDigest:           pulumi.String(s.Image.String()),
 		Environment:           pulumi.ToStringMap(environment),
 		LaunchTemplateVersion: made.LaunchTemplateVersion,
 		AMIRelease:            made.GPUAMIRelease,
@@ -40,10 +40,10 @@ func newJob(
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
 			Provider: wantedProvider, EFACounters: s.Job.RequireEFACounters, Probes: s.Job.RequireFIInfo,
 		},
-		ReadySeconds:    int(s.Job.Startup.Seconds()),
-		DeadlineSeconds: int(s.Job.Deadline.Seconds()),
+		ReadySeconds:    s.Job.StartupSeconds,
+		DeadlineSeconds: s.Job.DeadlineSeconds,
 		HourlyUSD:       plan.Estimate.HourlyUSD(),
-		Region:          pulumi.String(s.Region),
+		Region:          pulumi.String(s.AWSRegion),
 		EvidenceDir:     s.Job.EvidenceDir,
 	}, pulumi.DependsOn(work.Made))
 }

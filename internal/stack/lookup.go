@@ -11,22 +11,23 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// lookup answers capacity's questions through functions of the AWS provider. They are called in every preview and update:
-// an unchanged resource would be asked nothing.
+// lookup is capacity's view of AWS through functions of the AWS provider. The program calls them in every
+// preview and update, whereas an unchanged resource gets no call.
 type lookup struct {
 	ctx    *pulumi.Context
 	option pulumi.InvokeOption
-	// cluster and tags tell what in the account is this stack's own.
+	// cluster and tags identify what in the account belongs to this stack.
 	cluster string
 	tags    map[string]string
 }
 
 var _ capacity.Source = lookup{}
 
-// errAnswer means that AWS answered what its API does not document.
-var errAnswer = errors.New("not an answer")
+// errReply means that AWS replied what its API does not document.
+var errReply = errors.New("the reply makes no sense")
 
 func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {
 	return lookup{ctx: ctx, option: pulumi.Provider(provider), cluster: cluster, tags: stackTags(ctx)}
@@ -52,7 +53,7 @@ func (l lookup) InstanceType(name string) (capacity.InstanceType, error) {
 }
 
 // Zones calls ec2:DescribeInstanceTypeOfferings.
-func (l lookup) Zones(instanceType string) ([]string, error) {
+func (l lookup) Zones(instanceType string) ([]region.Zone, error) {
 	found, err := ec2.GetInstanceTypeOfferings(l.ctx, &ec2.GetInstanceTypeOfferingsArgs{
 		LocationType: pulumi.StringRef("availability-zone"),
 		Filters:      []ec2.GetInstanceTypeOfferingsFilter{{Name: "instance-type", Values: []string{instanceType}}},
@@ -60,22 +61,27 @@ func (l lookup) Zones(instanceType string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("calling ec2:DescribeInstanceTypeOfferings: %w", err)
 	}
-	return found.Locations, nil
+	zones := make([]region.Zone, len(found.Locations))
+	for i, name := range found.Locations {
+		zones[i] = region.Zone(name)
+	}
+	return zones, nil
 }
 
 // ZoneIDs calls ec2:DescribeAvailabilityZones. The provider's two lists have one order.
 // Source: terraform-provider-aws, internal/service/ec2, data source aws_availability_zones.
-func (l lookup) ZoneIDs() (map[string]string, error) {
+func (l lookup) ZoneIDs() (map[region.Zone]string, error) {
 	found, err := aws.GetAvailabilityZones(l.ctx, &aws.GetAvailabilityZonesArgs{}, l.option)
 	if err != nil {
 		return nil, fmt.Errorf("calling ec2:DescribeAvailabilityZones: %w", err)
 	}
 	if len(found.Names) != len(found.ZoneIds) {
-		return nil, fmt.Errorf("reading the answer of ec2:DescribeAvailabilityZones: %w: %d names, %d ids", errAnswer, len(found.Names), len(found.ZoneIds))
+		return nil, fmt.Errorf("reading the reply of ec2:DescribeAvailabilityZones: %w: %d names, %d ids",
+			errReply, len(found.Names), len(found.ZoneIds))
 	}
-	ids := make(map[string]string, len(found.Names))
+	ids := make(map[region.Zone]string, len(found.Names))
 	for i, name := range found.Names {
-		ids[name] = found.ZoneIds[i]
+		ids[region.Zone(name)] = found.ZoneIds[i]
 	}
 	return ids, nil
 }

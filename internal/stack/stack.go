@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -41,7 +40,7 @@ func run(ctx *pulumi.Context, report reporter) error {
 	}
 	// One explicit provider with the region of the settings: the default one would use the shell's.
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
-		Region:      pulumi.String(s.Region),
+		Region:      pulumi.String(s.AWSRegion),
 		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.ToStringMap(stackTags(ctx))},
 	})
 	if err != nil {
@@ -67,7 +66,7 @@ func run(ctx *pulumi.Context, report reporter) error {
 // stack's own VPC: on the first update no machine can be in that VPC yet. It is not refused, because
 // an existing stack may well be updated from inside.
 func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
-	if len(s.PublicAccess) > 0 {
+	if len(s.PublicAccessCIDRs) > 0 {
 		return nil
 	}
 	if err := ctx.Log.Warn(privateEndpoint, nil); err != nil {
@@ -95,7 +94,7 @@ func checkCapacity(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
 ) (capacity.Plan, error) {
 	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
-		Region: s.Region, Zone: s.Zone, KubernetesVersion: s.KubernetesVersion,
+		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
 		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
 		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
 		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
@@ -108,65 +107,69 @@ func checkCapacity(
 	return plan, errors.Join(refused, workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory))
 }
 
-// parts is what build made and the exports name.
+// parts is what build creates and the exports name.
 type parts struct {
 	// zone is where the nodes' subnet is.
 	zone      pulumi.StringOutput
 	cluster   *cluster.Cluster
 	workloads *workloads.Workloads
-	// job is nil where the platform stands alone.
+	// job is nil where the settings switch it off.
 	job *jobs.TrainingJob
 }
 
-// await leaves it to the training job, where there is one, to wait for the RayCluster.
-func await(s settings.Settings) time.Duration {
+// awaitSeconds is how long the update waits for the RayCluster. A training job, where there is one, waits
+// itself.
+func awaitSeconds(s settings.Settings) int {
 	if s.Job.Enabled {
 		return 0
 	}
-	return s.Job.Startup
+	return s.Job.StartupSeconds
 }
 
-// build makes everything. Each component depends on those before it, so that destroy takes them apart the other way round:
-// job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and logs, fabric, network.
+// build creates everything. Each component depends on those before it, so that destroy deletes them in the
+// reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and log group, EFA
+// security group and placement group, network.
 func build(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
 ) (*parts, error) {
 	inAWS := pulumi.Providers(provider)
 	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
-		Region: s.Region, ClusterName: s.ClusterName, VPC: s.VPC,
-		Zone: plan.Zone, OtherZones: plan.OtherZones, WantedZone: s.Zone, ControlPlaneZone: plan.ControlPlaneZone,
-		Refuse: report.refuse,
+		Region: s.AWSRegion, ClusterName: s.ClusterName, VPCCIDR: s.VPCCIDR,
+		AvailabilityZone: s.AvailabilityZone, Zone: plan.Zone, OtherZones: plan.OtherZones,
+		ControlPlaneZone: plan.ControlPlaneZone, Refuse: report.refuse,
 	}, inAWS)
 	if err != nil {
 		return nil, err
 	}
 	report.zone.follow(network.Zone)
-	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: s.ClusterName, VPCID: network.VPCID}, inAWS)
+	efa, err := infra.NewEFAGroups(ctx, "efa-groups", &infra.EFAGroupsArgs{
+		ClusterName: s.ClusterName, VPCID: network.VPCID,
+	}, inAWS)
 	if err != nil {
 		return nil, err
 	}
-	safekeeping, err := infra.NewSafekeeping(ctx, "safekeeping", &infra.SafekeepingArgs{
+	secretsAndLogs, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs", &infra.SecretsAndLogsArgs{
 		ClusterName: s.ClusterName, LogRetentionDays: s.LogRetentionDays,
 	}, inAWS)
 	if err != nil {
 		return nil, err
 	}
 	made, err := cluster.New(ctx, "cluster", &cluster.Args{
-		Name: s.ClusterName, Region: s.Region, KubernetesVersion: s.KubernetesVersion,
-		PublicAccess: s.PublicAccess, AdminPrincipals: s.AdminPrincipals,
-		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs, NodeSubnetID: network.NodeSubnetID,
-		SecretsKeyARN:      safekeeping.KeyARN,
-		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
+		Name: s.ClusterName, Region: s.AWSRegion, KubernetesVersion: s.KubernetesVersion,
+		PublicAccessCIDRs: s.PublicAccessCIDRs, AdminPrincipalARNs: s.AdminPrincipalARNs,
+		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs,
+		NodeSubnetID: network.NodeSubnetID, SecretsKeyARN: secretsAndLogs.KeyARN,
+		EFASecurityGroupID: efa.SecurityGroupID, PlacementGroupName: efa.PlacementGroupName,
 		GPU: s.GPU, System: s.System, GPUType: plan.GPU, AWS: provider,
-	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, fabric.Made, safekeeping.Made)))
+	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, efa.Made, secretsAndLogs.Made)))
 	if err != nil {
 		return nil, err
 	}
 	environment := workloads.Environment(s.Job.Environment)
 	work, err := workloads.New(ctx, "workloads", &workloads.Args{
-		Region: s.Region, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
+		Region: s.AWSRegion, Image: s.Image, Charts: s.Charts, Ray: s.Ray,
 		GPUType: plan.GPU, Workers: s.GPU.Nodes,
-		Environment: environment, Await: await(s), Kubernetes: made.Kubernetes,
+		Environment: environment, AwaitSeconds: awaitSeconds(s), Kubernetes: made.Kubernetes,
 	}, pulumi.DependsOn(made.Made))
 	if err != nil {
 		return nil, err

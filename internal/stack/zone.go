@@ -7,24 +7,25 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/diagnosis"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // nodeZone is the zone of the nodes for code that cannot wait for an output. It is the planned zone
 // until the zone of the nodes' subnet is known.
 type nodeZone struct {
 	mu   sync.Mutex
-	zone string
+	zone region.Zone
 }
 
 // follow takes over the zone of the subnet, which is known before anything in it can fail.
 func (z *nodeZone) follow(zone pulumi.StringOutput) {
 	zone.ApplyT(func(zone string) string {
-		z.set(zone)
+		z.set(region.Zone(zone))
 		return zone
 	})
 }
 
-func (z *nodeZone) set(zone string) {
+func (z *nodeZone) set(zone region.Zone) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.zone = zone
@@ -35,8 +36,8 @@ func (z *nodeZone) correct(planned diagnosis.Stack) diagnosis.Stack {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	corrected := planned
-	others := append([]string{planned.Zone}, planned.OtherZones...)
-	corrected.OtherZones = slices.DeleteFunc(others, func(zone string) bool { return zone == z.zone })
+	others := append([]region.Zone{planned.Zone}, planned.OtherZones...)
+	corrected.OtherZones = slices.DeleteFunc(others, func(zone region.Zone) bool { return zone == z.zone })
 	slices.Sort(corrected.OtherZones)
 	corrected.Zone = z.zone
 	return corrected

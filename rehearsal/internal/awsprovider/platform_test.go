@@ -32,21 +32,21 @@ func (p *places) platform(ctx *pulumi.Context) error {
 		return err
 	}
 	inAWS := pulumi.Providers(provider)
-	fabric, err := infra.NewFabric(ctx, "fabric", &infra.FabricArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
+	fabric, err := infra.NewEFAGroups(ctx, "efa-groups", &infra.EFAGroupsArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
 	if err != nil {
 		return err
 	}
-	keeping, err := infra.NewSafekeeping(ctx, "safekeeping", &infra.SafekeepingArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
+	keeping, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs", &infra.SecretsAndLogsArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
 	if err != nil {
 		return err
 	}
 	_, err = cluster.New(ctx, "cluster", &cluster.Args{
-		Name: "train", Region: "us-east-2", KubernetesVersion: "1.36",
+		Name: "train", Region: "us-east-2", KubernetesVersion: settings.DefaultKubernetesVersion,
 		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs, NodeSubnetID: network.NodeSubnetID,
 		SecretsKeyARN:      keeping.KeyARN,
 		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
-		GPU:     settings.NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: "1.36.2-20260714", VolumeGiB: 200},
-		System:  settings.NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: "1.36.2-20260714", VolumeGiB: 100},
+		GPU:     settings.NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: settings.DefaultAMIRelease, VolumeGiB: 200},
+		System:  settings.NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: settings.DefaultAMIRelease, VolumeGiB: 100},
 		GPUType: capacity.InstanceType{Name: "g6.12xlarge", GPUs: 4, EFAInterfaces: 1, NetworkCards: 1}, AWS: provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, fabric.Made, keeping.Made)))
 	return err

@@ -14,16 +14,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/infra"
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
 // places is the program's own network, whose zones can be changed from outside.
 type places struct{ args infra.NetworkArgs }
 
 // placed is a network whose nodes go to a zone; others would do as well.
-func placed(zone string, others ...string) *places {
+func placed(zone region.Zone, others ...region.Zone) *places {
 	return &places{infra.NetworkArgs{
-		Region: "us-east-2", ClusterName: "train", VPC: netip.MustParsePrefix("10.42.0.0/16"),
+		Region: "us-east-2", ClusterName: "train", VPCCIDR: netip.MustParsePrefix("10.42.0.0/16"),
 		Zone: zone, OtherZones: others, ControlPlaneZone: "us-east-2c",
+		Refuse: func(err error) error { return err },
 	}}
 }
 
@@ -65,7 +67,7 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	require.Equal(t, "us-east-2b", first.Outputs["zone"].Value)
 
 	// AWS now offers the types in an earlier zone too, and the control plane would go to where the nodes are.
-	program.args.Zone, program.args.OtherZones, program.args.ControlPlaneZone = "us-east-2a", []string{"us-east-2b"}, "us-east-2b"
+	program.args.Zone, program.args.OtherZones, program.args.ControlPlaneZone = "us-east-2a", []region.Zone{"us-east-2b"}, "us-east-2b"
 	again, err := b.up(ctx, optup.ExpectNoChanges())
 	require.NoError(t, err, b.log.String())
 	assert.Equal(t, "us-east-2b", again.Outputs["zone"].Value)
@@ -78,7 +80,7 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	assert.NotContains(t, b.log.String(), "replaced")
 
 	before := b.resources(t)
-	program.args.OtherZones, program.args.WantedZone = nil, "us-east-2a"
+	program.args.OtherZones, program.args.AvailabilityZone = nil, "us-east-2a"
 	for name, run := range map[string]func() error{
 		"preview": func() error {
 			_, err := b.stack.Preview(ctx, optpreview.ProgressStreams(b.log), optpreview.ErrorProgressStreams(b.log))
@@ -88,8 +90,8 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	} {
 		b.log.Reset()
 		require.Error(t, run(), name)
-		assert.Contains(t, b.log.String(), `checking availabilityZone "us-east-2a"`, name)
-		assert.Contains(t, b.log.String(), "pulumi destroy first", name)
+		assert.Contains(t, b.log.String(), `refused: availabilityZone "us-east-2a"`, name)
+		assert.Contains(t, b.log.String(), "pulumi destroy, then pulumi up", name)
 	}
 	assert.Equal(t, len(before), len(b.resources(t)))
 

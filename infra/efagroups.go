@@ -8,16 +8,16 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// FabricArgs describes the fabric.
-type FabricArgs struct {
+// EFAGroupsArgs describes the two groups.
+type EFAGroupsArgs struct {
 	// ClusterName goes into tags.
 	ClusterName string
 	// VPCID is where the security group lives.
 	VPCID pulumi.StringInput
 }
 
-// Fabric is what EFA needs outside the instances.
-type Fabric struct {
+// EFAGroups are what EFA needs outside the instances: a security group and a placement group.
+type EFAGroups struct {
 	pulumi.ResourceState
 
 	// SecurityGroupID is the group that lets its members send each other everything.
@@ -28,13 +28,16 @@ type Fabric struct {
 	Made []pulumi.Resource
 }
 
-// NewFabric makes the security group and the placement group.
-func NewFabric(ctx *pulumi.Context, name string, args *FabricArgs, opts ...pulumi.ResourceOption) (*Fabric, error) {
-	f := &Fabric{}
-	if err := ctx.RegisterComponentResource("ray-train-efa:infra:Fabric", name, f, opts...); err != nil {
-		return nil, fmt.Errorf("registering fabric %q: %w", name, err)
+// NewEFAGroups creates the security group and the placement group.
+func NewEFAGroups(
+	ctx *pulumi.Context, name string, args *EFAGroupsArgs, opts ...pulumi.ResourceOption,
+) (*EFAGroups, error) {
+	g := &EFAGroups{}
+	opts = append(opts, formerly("ray-train-efa:infra:Fabric", "fabric"))
+	if err := ctx.RegisterComponentResource("ray-train-efa:infra:EFAGroups", name, g, opts...); err != nil {
+		return nil, fmt.Errorf("registering EFA groups %q: %w", name, err)
 	}
-	parent := pulumi.Parent(f)
+	parent := pulumi.Parent(g)
 	group, err := ec2.NewSecurityGroup(ctx, "efa", &ec2.SecurityGroupArgs{
 		Description: pulumi.String("EFA between the GPU nodes of " + args.ClusterName),
 		VpcId:       args.VPCID,
@@ -73,13 +76,13 @@ func NewFabric(ctx *pulumi.Context, name string, args *FabricArgs, opts ...pulum
 	if err != nil {
 		return nil, fmt.Errorf("making the placement group: %w", err)
 	}
-	f.SecurityGroupID = group.ID().ToStringOutput()
-	f.PlacementGroupName = placement.Name
-	f.Made = []pulumi.Resource{group, ingress, egress, placement}
-	if err := ctx.RegisterResourceOutputs(f, pulumi.Map{
-		"securityGroupId": f.SecurityGroupID, "placementGroupName": f.PlacementGroupName,
+	g.SecurityGroupID = group.ID().ToStringOutput()
+	g.PlacementGroupName = placement.Name
+	g.Made = []pulumi.Resource{group, ingress, egress, placement}
+	if err := ctx.RegisterResourceOutputs(g, pulumi.Map{
+		"securityGroupId": g.SecurityGroupID, "placementGroupName": g.PlacementGroupName,
 	}); err != nil {
-		return nil, fmt.Errorf("registering the outputs of fabric %q: %w", name, err)
+		return nil, fmt.Errorf("registering the outputs of EFA groups %q: %w", name, err)
 	}
-	return f, nil
+	return g, nil
 }

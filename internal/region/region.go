@@ -1,0 +1,69 @@
+// Package region names the regions of AWS and their availability zones.
+package region
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// Region is the name of an AWS region, such as us-east-2.
+type Region string
+
+// Zone is the name of an availability zone, such as us-east-2a. The zero value means any zone.
+type Zone string
+
+// What settings of these types allow.
+const (
+	Allowed     = "an AWS region"
+	ZoneAllowed = "a zone of awsRegion, or empty to choose one"
+)
+
+var (
+	regionForm = regexp.MustCompile(`^[a-z]{2}(-[a-z]+)+-[0-9]$`)
+	zoneForm   = regexp.MustCompile(`^([a-z]{2}(-[a-z]+)+-[0-9][a-z])?$`)
+)
+
+// Parse checks the form of a region's name. Only AWS knows whether the region exists.
+func Parse(text string) (Region, error) {
+	if !regionForm.MatchString(text) {
+		return "", errors.New("not the name of an AWS region")
+	}
+	return Region(text), nil
+}
+
+// ParseZone checks the form of a zone's name. An empty text is the zero value.
+func ParseZone(text string) (Zone, error) {
+	if !zoneForm.MatchString(text) {
+		return "", errors.New("not the name of an availability zone")
+	}
+	return Zone(text), nil
+}
+
+// Partition returns the first part of the region's ARNs after "arn".
+func (r Region) Partition() string {
+	switch {
+	case strings.HasPrefix(string(r), "cn-"):
+		return "aws-cn"
+	case strings.HasPrefix(string(r), "us-gov-"):
+		return "aws-us-gov"
+	default:
+		return "aws"
+	}
+}
+
+// Domain returns the domain of the region's endpoints.
+func (r Region) Domain() string {
+	if r.Partition() == "aws-cn" {
+		return "amazonaws.com.cn"
+	}
+	return "amazonaws.com"
+}
+
+// In reports whether the zone is one of the region's own: the region's name and a letter. Local and
+// Wavelength Zones, such as us-east-1-atl-2a, are not: they have neither control planes nor managed
+// node groups. Source: EKS user guide, "Amazon EKS on AWS Local Zones".
+func (z Zone) In(r Region) bool {
+	letter, ok := strings.CutPrefix(string(z), string(r))
+	return ok && len(letter) == 1 && letter >= "a" && letter <= "z"
+}

@@ -1,0 +1,107 @@
+package settings
+
+import (
+	"fmt"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+)
+
+// Job is the training job that the gate judges.
+type Job struct {
+	// Enabled is false to create the platform alone.
+	Enabled bool
+	// Training is what the job computes.
+	Training train.Config
+	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
+	StartupSeconds int
+	// DeadlineSeconds is how long the job may run before it is stopped and judged on its evidence so far.
+	DeadlineSeconds int
+	// Environment overrides variables of the workers. An empty value removes one.
+	Environment map[string]string
+	// RequireEFACounters makes EFA hardware counters that cannot be read a failure. Readable ones must
+	// always reach a bound.
+	RequireEFACounters bool
+	// RequireFIInfo refuses the job unless fi_info finds EFA in every worker pod.
+	RequireFIInfo bool
+	// EvidenceDir is the local folder for reports.
+	EvidenceDir string
+}
+
+func jobFields() []Field {
+	return []Field{
+		{
+			Key: "job.enabled", Type: Boolean, Default: "true",
+			Description: "false creates the platform alone. The verdict is then none.",
+			Allowed:     "true or false",
+			set:         boolean(func(s *Settings) *bool { return &s.Job.Enabled }),
+		},
+		{
+			Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B",
+			Description: "Shape of the model, with random weights: nothing is downloaded.",
+			Allowed:     fmt.Sprintf("one of %q", train.Models()),
+			set:         oneOf(train.Models(), func(s *Settings) *string { return &s.Job.Training.Model }),
+		},
+		{
+			Key: "job.device", Type: String, Default: string(train.CUDA),
+			Description: "cuda, or cpu (gloo) for machines without GPUs.",
+			Allowed:     fmt.Sprintf("one of %q", train.Devices()),
+			set:         oneOf(train.Devices(), func(s *Settings) *train.Device { return &s.Job.Training.Device }),
+		},
+		{
+			Key: "job.steps", Type: Integer, Default: "20",
+			Description: "Optimizer steps.",
+			Allowed:     "2 to 1000000: the first one warms up",
+			set:         between(2, 1000000, func(s *Settings) *int { return &s.Job.Training.Steps }),
+		},
+		{
+			Key: "job.batchSize", Type: Integer, Default: "1",
+			Description: "Sequences per rank and step.",
+			Allowed:     "1 to 1024 sequences per rank",
+			set:         between(1, 1024, func(s *Settings) *int { return &s.Job.Training.BatchSize }),
+		},
+		{
+			Key: "job.sequenceLength", Type: Integer, Default: "512",
+			Description: "Tokens per sequence.",
+			Allowed:     "8 to 131072 tokens",
+			set:         between(8, 131072, func(s *Settings) *int { return &s.Job.Training.SequenceLength }),
+		},
+		{
+			Key: "job.startupSeconds", Type: Integer, Default: "1200",
+			Description: "Seconds until nodes, devices and pods must be ready for the job.",
+			Allowed:     "10 to 7200: pulling the image takes minutes",
+			set:         between(10, 7200, func(s *Settings) *int { return &s.Job.StartupSeconds }),
+		},
+		{
+			Key: "job.deadlineSeconds", Type: Integer, Default: "1800",
+			Description: "Seconds after which the job is stopped and judged on its evidence so far.",
+			Allowed:     "10 to 86400",
+			set:         between(10, 86400, func(s *Settings) *int { return &s.Job.DeadlineSeconds }),
+		},
+		{
+			Key: "job.environment", Type: Object, Default: "{}", Example: "INFO",
+			Description: "NCCL and libfabric variables that replace the built-in ones (pulumi config set " +
+				"--path --type string job.environment.NAME VALUE). An empty text removes one.",
+			Allowed: "a map of variable to text; an empty text removes the variable",
+			Member:  "job.environment.NCCL_DEBUG", MemberType: "string", set: setEnvironment,
+		},
+		{
+			Key: "job.requireEfaCounters", Type: Boolean, Default: "false",
+			Description: "Whether EFA hardware counters that cannot be read fail the gate. " +
+				"Readable ones must always reach a bound.",
+			Allowed: "true or false",
+			set:     boolean(func(s *Settings) *bool { return &s.Job.RequireEFACounters }),
+		},
+		{
+			Key: "job.requireFiInfo", Type: Boolean, Default: "false",
+			Description: "Whether the job is refused unless fi_info finds EFA in every worker pod.",
+			Allowed:     "true or false",
+			set:         boolean(func(s *Settings) *bool { return &s.Job.RequireFIInfo }),
+		},
+		{
+			Key: "job.evidenceDir", Type: String, Default: "evidence",
+			Description: "Local folder of the reports and raw logs.",
+			Allowed:     "a folder, relative to the project or absolute",
+			set:         nonEmpty(func(s *Settings) *string { return &s.Job.EvidenceDir }),
+		},
+	}
+}

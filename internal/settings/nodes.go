@@ -1,0 +1,74 @@
+package settings
+
+import "regexp"
+
+// NodeGroup is one EKS managed node group of fixed size.
+type NodeGroup struct {
+	// InstanceType is the EC2 instance type.
+	InstanceType string
+	// Nodes is the number of instances.
+	Nodes int
+	// AMIRelease is the EKS AMI release version.
+	AMIRelease string
+	// VolumeGiB is the size of the root volume.
+	VolumeGiB int
+}
+
+var (
+	instanceForm = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	releaseForm  = regexp.MustCompile(`^1\.[0-9]{2}\.[0-9]+-[0-9]{8}$`)
+)
+
+func nodeFields() []Field {
+	return []Field{
+		{
+			Key: "gpu.instanceType", Type: String, Default: "g6.12xlarge",
+			Description: "Instance type of the GPU nodes. It needs GPUs and EFA.",
+			Allowed:     "an EC2 instance type with GPUs and EFA",
+			set:         matching(instanceForm, func(s *Settings) *string { return &s.GPU.InstanceType }),
+		},
+		{
+			Key: "gpu.nodes", Type: Integer, Default: "2",
+			Description: "Number of GPU nodes, 2 or more: the gate judges traffic between nodes.",
+			Allowed:     "2 to 512: one node has no traffic between nodes to judge",
+			set:         between(2, 512, func(s *Settings) *int { return &s.GPU.Nodes }),
+		},
+		{
+			Key: "gpu.amiRelease", Type: String, Default: DefaultAMIRelease,
+			Description: "EKS AMI release (AL2023_x86_64_NVIDIA) of the GPU nodes.",
+			Allowed:     "an EKS AMI release for kubernetesVersion",
+			set:         matching(releaseForm, func(s *Settings) *string { return &s.GPU.AMIRelease }),
+		},
+		{
+			Key: "gpu.volumeGiB", Type: Integer, Default: "200",
+			Description: "Root volume of a GPU node in GiB.",
+			Allowed:     "100 to 16384: the image alone takes about 30 GiB unpacked",
+			set:         between(100, 16384, func(s *Settings) *int { return &s.GPU.VolumeGiB }),
+		},
+		{
+			Key: "system.instanceType", Type: String, Default: "m7i.xlarge",
+			Description: "Instance type of the system nodes, " +
+				"which run the Ray head, the operator and CoreDNS.",
+			Allowed: "an EC2 instance type of x86-64",
+			set:     matching(instanceForm, func(s *Settings) *string { return &s.System.InstanceType }),
+		},
+		{
+			Key: "system.nodes", Type: Integer, Default: "1",
+			Description: "Number of system nodes.",
+			Allowed:     "1 to 10",
+			set:         between(1, 10, func(s *Settings) *int { return &s.System.Nodes }),
+		},
+		{
+			Key: "system.amiRelease", Type: String, Default: DefaultAMIRelease,
+			Description: "EKS AMI release (AL2023_x86_64_STANDARD) of the system nodes.",
+			Allowed:     "an EKS AMI release for kubernetesVersion",
+			set:         matching(releaseForm, func(s *Settings) *string { return &s.System.AMIRelease }),
+		},
+		{
+			Key: "system.volumeGiB", Type: Integer, Default: "100",
+			Description: "Root volume of a system node in GiB.",
+			Allowed:     "50 to 16384: the head runs the same image as the workers",
+			set:         between(50, 16384, func(s *Settings) *int { return &s.System.VolumeGiB }),
+		},
+	}
+}

@@ -1,0 +1,63 @@
+package settings
+
+import "regexp"
+
+// Ray is the shape of the RayCluster.
+type Ray struct {
+	// Version is the Ray version in the image. KubeRay needs it for token authentication.
+	Version string
+	// Namespace holds the RayCluster and everything that belongs to it.
+	Namespace string
+	// HeadCPU and HeadMemory are the head's requests and limits, as Kubernetes quantities.
+	HeadCPU, HeadMemory string
+	// HeadObjectStoreMiB is the head's share of /dev/shm, which counts against its memory limit.
+	HeadObjectStoreMiB int
+	// WorkerObjectStoreMiB is a worker's share of /dev/shm, which counts against its memory limit.
+	WorkerObjectStoreMiB int
+}
+
+var (
+	rayForm   = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+	labelForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+)
+
+func rayFields() []Field {
+	return []Field{
+		{
+			Key: "ray.version", Type: String, Default: "2.58.0",
+			Description: "Version of Ray in the image.",
+			Allowed:     "the version of Ray in the image, 2.52.0 or later",
+			set:         matching(rayForm, func(s *Settings) *string { return &s.Ray.Version }),
+		},
+		{
+			Key: "ray.namespace", Type: String, Default: "ray",
+			Description: "Namespace of the RayCluster.",
+			Allowed:     "a Kubernetes namespace name",
+			set:         matching(labelForm, func(s *Settings) *string { return &s.Ray.Namespace }),
+		},
+		{
+			Key: "ray.headCpu", Type: String, Default: "3",
+			Description: "CPU of the head. It must fit a system node beside its other pods.",
+			Allowed:     "a Kubernetes CPU quantity that fits a system node beside its other pods",
+			set:         quantity(func(s *Settings) *string { return &s.Ray.HeadCPU }),
+		},
+		{
+			Key: "ray.headMemory", Type: String, Default: "10Gi",
+			Description: "Memory of the head, /dev/shm included.",
+			Allowed:     "a Kubernetes memory quantity that fits a system node beside its other pods",
+			set:         quantity(func(s *Settings) *string { return &s.Ray.HeadMemory }),
+		},
+		{
+			Key: "ray.headObjectStoreMiB", Type: Integer, Default: "1024",
+			Description: "Object store of the head in MiB. It counts against ray.headMemory.",
+			Allowed:     "75 to 1048576, well below ray.headMemory",
+			set:         between(75, 1<<20, func(s *Settings) *int { return &s.Ray.HeadObjectStoreMiB }),
+		},
+		{
+			Key: "ray.workerObjectStoreMiB", Type: Integer, Default: "16384",
+			Description: "Object store of a worker in MiB. It counts against the worker's memory.",
+			Allowed:     "75 to 1048576, well below the node's memory",
+			set:         between(75, 1<<20, func(s *Settings) *int { return &s.Ray.WorkerObjectStoreMiB }),
+		},
+	}
+}
