@@ -63,7 +63,7 @@ func HTML(w io.Writer, r report.Report, opts Options) error {
 
 func newPage(r report.Report, opts Options) page {
 	p := page{
-		summary: summarize(r), Verdict: r.Verdict, Mark: mark(r.Verdict), Legend: classes(),
+		summary: summarize(r), Verdict: r.Verdict, Mark: mark(r.Verdict), Legend: legends(),
 		Style: template.CSS(pageStyle), //nolint:gosec // the style sheet is a file of this package
 		Made:  origin(opts), OpenProof: opts.Proof, OpenRanks: len(r.Ranks) <= pageOpen,
 	}
@@ -81,7 +81,7 @@ func newPage(r report.Report, opts Options) page {
 	p.Comms, p.Ranks = communicatorTable(r, pageCommunicators), rankTable(r, pageRanks)
 	for _, t := range []table{p.Comms, p.Ranks} {
 		if t.Total > len(t.Rows) {
-			p.Cut = append(p.Cut, remark(len(t.Rows), t.Total, t.Header[0]+"s"))
+			p.Cut = append(p.Cut, remark(len(t.Rows), t.Total, strings.ToLower(t.Title)))
 		}
 	}
 	return p

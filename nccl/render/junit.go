@@ -100,16 +100,16 @@ func failureOfCommunicator(c report.Communicator) *junitFailure {
 	unproven := func(message string) *junitFailure {
 		return &junitFailure{Message: message, Type: string(report.Inconclusive)}
 	}
-	switch class := classOfCommunicator(c); {
-	case class == classOther:
+	switch {
+	case c.Traffic == report.TrafficOther:
 		return &junitFailure{
 			Message: "not on EFA: network " + c.Network + ", provider " + c.Provider, Type: string(report.NotEFA),
 		}
-	case class == classUnknown:
+	case c.Traffic == report.TrafficUnknown:
 		return unproven("no line names the provider of " + c.Network)
 	case c.Size != nil && c.RanksSeen < *c.Size:
 		return unproven(fmt.Sprintf("%d of %d ranks in evidence", c.RanksSeen, *c.Size))
-	case class == classEFA && !c.Connected:
+	case c.Traffic == report.TrafficEFA && !c.Connected:
 		return unproven("channels were set up but never connected")
 	default:
 		return nil
@@ -121,15 +121,15 @@ func failureOfRank(t tile, errors []report.Finding) *junitFailure {
 	case len(errors) > 0:
 		all := paragraphs(errors, func(report.Finding) bool { return true })
 		return &junitFailure{Message: errors[0].Code, Type: errors[0].Code, Text: all}
-	case t.Class == classOther:
+	case t.Traffic == report.TrafficOther:
 		return &junitFailure{
 			Message: "traffic between nodes is not on EFA", Type: string(report.NotEFA), Text: t.Title,
 		}
-	case t.Class == classMissing:
+	case t.Traffic == missing:
 		return &junitFailure{
 			Message: "no evidence of this rank", Type: string(report.Inconclusive), Text: t.Title,
 		}
-	case t.Class == classUnknown:
+	case t.Traffic == report.TrafficUnknown:
 		return &junitFailure{
 			Message: "no line names the provider", Type: string(report.Inconclusive), Text: t.Title,
 		}

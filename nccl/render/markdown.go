@@ -31,9 +31,9 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 	if more := len(s.Findings) - markdownFindings; more > 0 {
 		fmt.Fprintf(m, "%s more; `--format json` lists all.\n\n", plural(more, "finding"))
 	}
-	fold(m, "Ranks", markdownTable(rankTable(r, markdownRanks)))
+	foldTable(m, rankTable(r, markdownRanks))
 	if len(r.Communicators) > 1 {
-		fold(m, "Communicators", markdownTable(communicatorTable(r, markdownRanks)))
+		foldTable(m, communicatorTable(r, markdownRanks))
 	}
 	foldFindings(m, "Notes", s.Notes)
 	if opts.Proof {
@@ -67,9 +67,9 @@ func fold(m *strings.Builder, summary, body string) {
 	}
 }
 
-func markdownTable(t table) string {
+func foldTable(m *strings.Builder, t table) {
 	if len(t.Rows) == 0 {
-		return ""
+		return
 	}
 	var b strings.Builder
 	line := func(cells []string) {
@@ -87,7 +87,7 @@ func markdownTable(t table) string {
 	if more := t.Total - len(t.Rows); more > 0 {
 		fmt.Fprintf(&b, "\n%d more; `--format json` lists all.\n", more)
 	}
-	return b.String()
+	fold(m, t.Title, b.String())
 }
 
 // escape makes a text mean itself in Markdown, in a table's cell and in HTML. The comments keep

@@ -7,90 +7,92 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// matrices draws the matrix of ranks where it can be read, and that of nodes.
+const (
+	// matrixSide is the greatest side of a matrix, in pixels.
+	matrixSide = 720.0
+	// maxMatrix is the most rows that a matrix has; with more, neighbors share a row.
+	maxMatrix = 512
+	// rankMatrix is the most ranks for which the matrix of ranks is drawn, too.
+	rankMatrix = 128
+)
+
+// matrices draws the matrix of nodes and, where it can be read, that of ranks.
 func matrices(r report.Report, list []node) []picture {
 	if len(r.Edges) == 0 || len(list) == 0 {
 		return nil
 	}
-	nodeOf, providers := map[int]int{}, map[int]string{}
+	nodeOf, rankOf := map[int]int{}, map[int]int{}
 	nodeNames := make([]string, len(list))
-	var rankNames []string
+	var numbers []int
 	for i, n := range list {
 		nodeNames[i] = n.Name
 		for _, t := range n.Tiles {
 			nodeOf[t.Rank] = i
+			numbers = append(numbers, t.Rank)
 		}
 	}
-	for i := range nodeOf {
-		if i >= len(rankNames) {
-			rankNames = append(rankNames, make([]string, i+1-len(rankNames))...)
-		}
-		rankNames[i] = "rank " + itoa(i)
+	out := []picture{newMatrix("node", nodeNames, nodeOf).draw(r.Edges)}
+	if len(numbers) > rankMatrix {
+		return out
 	}
-	for _, rk := range r.Ranks {
-		providers[rk.Rank] = rk.Provider
+	slices.Sort(numbers)
+	rankNames := make([]string, len(numbers))
+	for i, n := range numbers {
+		rankOf[n], rankNames[i] = i, "rank "+itoa(n)
 	}
-	out := []picture{matrix("Nodes: who sends to whom", "node", r.Edges, nodeNames, index(nodeOf), providers)}
-	if len(rankNames) <= rankMatrix {
-		self := func(rank int) int {
-			if rank < 0 || rank >= len(rankNames) {
-				return -1
-			}
-			return rank
-		}
-		out = append(out, matrix("Ranks: who sends to whom", "rank", r.Edges, rankNames, self, providers))
-	}
-	return out
+	return append(out, newMatrix("rank", rankNames, rankOf).draw(r.Edges))
 }
 
-func index(m map[int]int) func(int) int {
-	return func(rank int) int {
-		if i, ok := m[rank]; ok {
-			return i
-		}
-		return -1
+// matrix shows who sends to whom: rows send, columns receive.
+type matrix struct {
+	what  string
+	names []string
+	// at maps a rank to the name that it belongs to.
+	at map[int]int
+	// group is the number of neighboring names that share a row, and rows the number of rows.
+	group, rows int
+	// size is the side of a cell; left and top are the room for the names.
+	size, left, top float64
+}
+
+func newMatrix(what string, names []string, at map[int]int) matrix {
+	m := matrix{what: what, names: names, at: at, left: 60, top: 24}
+	m.group = (len(names) + maxMatrix - 1) / maxMatrix
+	m.rows = (len(names) + m.group - 1) / m.group
+	m.size = min(largestCell, matrixSide/float64(m.rows))
+	if m.named() {
+		m.left, m.top = room(names, 26), room(names, 17)
 	}
+	return m
 }
 
-// pair is a cell of a matrix before it is drawn.
-type pair struct {
-	from, to int
-	class    class
-	kinds    map[string]int
-}
+// named reports whether there is room for the name of every row.
+func (m matrix) named() bool { return m.rows <= labeled }
 
-// matrix draws who sends to whom: rows send, columns receive. names are the
-// rows' names; at maps a rank to its row, or to -1.
-func matrix(name, what string, edges []report.Edge, names []string, at func(rank int) int, providers map[int]string) picture {
-	group := (len(names) + maxMatrix - 1) / maxMatrix
-	group = max(1, group)
-	n := (len(names) + group - 1) / group
+func (m matrix) draw(edges []report.Edge) picture {
+	side := m.size * float64(m.rows)
+	title := map[string]string{"node": "Nodes", "rank": "Ranks"}[m.what]
 	p := picture{
-		Name:  name,
-		About: "Rows send, columns receive; a cell shows the worst of its connections. Empty cells have none.",
+		Name:  title + ": who sends to whom",
+		About: "Rows send, columns receive. A cell shows the worst of its connections; empty cells have none.",
+		Frame: &cell{X: m.left, Y: m.top, W: side, H: side},
+		Width: m.left + side + 6, Height: m.top + side + 6,
 	}
-	if group > 1 {
-		p.About += " A row stands for " + itoa(group) + " neighboring " + what + "s."
+	if m.group > 1 {
+		p.About += " A row is " + itoa(m.group) + " neighboring " + m.what + "s."
 	}
-	size := min(largestCell, matrixSide/float64(n))
-	named := n <= labeled
-	left, top := 60.0, 24.0
-	if named {
-		left, top = room(names, 26), room(names, 17)
-	}
-	side := size * float64(n)
-	p.Frame = &cell{X: left, Y: top, W: side, H: side}
-	p.Width, p.Height = left+side+6, top+side+6
-	p.axes(names, group, n, size, left, top, named)
-	for _, q := range pairs(edges, at, providers, group) {
+	m.axes(&p)
+	for _, q := range m.pairs(edges) {
 		c := cell{
-			X: left + float64(q.to)*size, Y: top + float64(q.from)*size, W: size, H: size, Class: q.class,
-			Title: names[q.from*group] + " to " + names[q.to*group] + kindsText(q.kinds),
+			X: m.left + float64(q.to)*m.size, Y: m.top + float64(q.from)*m.size, W: m.size, H: m.size,
+			Traffic: q.traffic,
+			Title:   m.names[q.from*m.group] + " to " + m.names[q.to*m.group] + kindsText(q.kinds),
 		}
-		if q.class != classLocal && q.class != classEFA && size < alarm {
-			c.X, c.Y, c.W, c.H = c.X-(alarm-size)/2, c.Y-(alarm-size)/2, alarm, alarm
+		if alarming(q.traffic) && m.size < alarmCell {
+			c.X, c.Y = c.X-(alarmCell-m.size)/2, c.Y-(alarmCell-m.size)/2
+			c.W, c.H = alarmCell, alarmCell
 		}
-		if size > 6 {
+		if m.size > 6 {
 			c.X, c.Y, c.W, c.H = c.X+1, c.Y+1, c.W-2, c.H-2
 		}
 		p.Cells = append(p.Cells, c)
@@ -102,57 +104,60 @@ func matrix(name, what string, edges []report.Edge, names []string, at func(rank
 func room(names []string, most int) float64 {
 	longest := 0
 	for _, n := range names {
-		longest = max(longest, min(most, len([]rune(n))))
+		longest = max(longest, min(most, displayWidth(n)))
 	}
 	return 18 + 6.9*float64(longest)
 }
 
-// axes names the rows and columns, or counts them where they are too many.
-func (p *picture) axes(names []string, group, n int, size, left, top float64, named bool) {
+// axes names the rows and columns, or numbers some of them where they are too many.
+func (m matrix) axes(p *picture) {
 	step := 1
-	if !named {
-		step = max(1, (n/8+7)/8*8)
+	if !m.named() {
+		step = max(1, (m.rows/8+7)/8*8)
 	}
-	for i := 0; i < n; i += step {
-		middle := (float64(i) + 0.5) * size
-		text := itoa(i * group)
-		if named {
-			text = shorten(names[i*group], 26)
+	side := m.size * float64(m.rows)
+	for i := 0; i < m.rows; i += step {
+		at := float64(i) * m.size
+		middle := at + m.size/2
+		row := label{X: m.left - 8, Y: m.top + middle + 4, Text: itoa(i * m.group), Right: true}
+		column := label{X: m.left + middle, Y: m.top - 6, Text: row.Text}
+		if m.named() {
+			name := m.names[i*m.group]
+			row.Text = shorten(name, 26)
+			column = label{X: m.left + middle + 4, Y: m.top - 6, Text: shorten(name, 17), Turned: true}
 		}
-		p.Labels = append(p.Labels, label{X: left - 8, Y: top + middle + 4, Text: text, Right: true})
-		if named {
-			p.Labels = append(p.Labels, label{X: left + middle + 4, Y: top - 6, Text: shorten(text, 17), Turned: true})
-		} else {
-			p.Labels = append(p.Labels, label{X: left + middle, Y: top - 6, Text: text})
-		}
+		p.Labels = append(p.Labels, row, column)
 		if i > 0 {
-			at := float64(i) * size
 			p.Lines = append(p.Lines,
-				line{left + at, top, left + at, top + size*float64(n)}, line{left, top + at, left + size*float64(n), top + at})
+				line{m.left + at, m.top, m.left + at, m.top + side},
+				line{m.left, m.top + at, m.left + side, m.top + at})
 		}
 	}
 }
 
-// pairs joins edges that fall into one cell; the worst come last, so that they
-// are drawn on top.
-func pairs(edges []report.Edge, at func(int) int, providers map[int]string, group int) []pair {
+// pair is a cell of a matrix before it is drawn.
+type pair struct {
+	from, to int
+	traffic  report.Traffic
+	kinds    map[string]int
+}
+
+// pairs joins the edges of each cell. The worst come last, so that they are drawn on top.
+func (m matrix) pairs(edges []report.Edge) []pair {
 	byCell := map[[2]int]*pair{}
 	for _, e := range edges {
-		from, to := at(e.From), at(e.To)
-		if from < 0 || to < 0 {
+		from, known := m.at[e.From]
+		to, alsoKnown := m.at[e.To]
+		if !known || !alsoKnown {
 			continue
 		}
-		k := [2]int{from / group, to / group}
+		k := [2]int{from / m.group, to / m.group}
 		q := byCell[k]
 		if q == nil {
-			q = &pair{from: k[0], to: k[1], class: classIdle, kinds: map[string]int{}}
+			q = &pair{from: k[0], to: k[1], traffic: report.TrafficNone, kinds: map[string]int{}}
 			byCell[k] = q
 		}
-		provider := providers[e.From]
-		if provider == "" {
-			provider = providers[e.To]
-		}
-		q.class = heavier(q.class, classOf(e.Transport, provider))
+		q.traffic = q.traffic.Worse(e.Traffic)
 		q.kinds[e.Transport] += e.Channels
 	}
 	out := make([]pair, 0, len(byCell))
@@ -160,7 +165,13 @@ func pairs(edges []report.Edge, at func(int) int, providers map[int]string, grou
 		out = append(out, *q)
 	}
 	slices.SortFunc(out, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(a.class.weight(), b.class.weight()), cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
+		if a.traffic != b.traffic {
+			if a.traffic.Worse(b.traffic) == b.traffic {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
 	return out
 }

@@ -13,9 +13,9 @@ const maxRanks = 1 << 14
 
 // tile is one rank in a picture.
 type tile struct {
-	Rank  int
-	Class class
-	Title string
+	Rank    int
+	Traffic report.Traffic
+	Title   string
 }
 
 // node is one node with its ranks.
@@ -47,9 +47,9 @@ func nodes(r report.Report) (list []node, guessed bool) {
 	at := map[string]int{}
 	for i := range size {
 		k, seen := known[i]
-		t := tile{Rank: i, Class: classMissing, Title: "rank " + itoa(i) + ": no evidence"}
+		t := tile{Rank: i, Traffic: missing, Title: "rank " + itoa(i) + ": no evidence"}
 		if seen {
-			t.Class, t.Title = classOfRank(k), tileTitle(k)
+			t.Traffic, t.Title = k.Traffic, tileTitle(k)
 		}
 		name := nodeName(i, k, seen, share, guessed, list)
 		n, ok := at[name]

@@ -38,8 +38,17 @@ func Formats() []Format {
 // JSON writes the report as the contract says, indented, with empty lists as [] and unknown numbers
 // as null. It has every finding, whatever the options say.
 func JSON(w io.Writer, r report.Report, _ Options) error {
+	r.Communicators, r.Ranks, r.Findings = list(r.Communicators), list(r.Ranks), list(r.Findings)
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(r)
+}
+
+// list makes a missing list an empty one.
+func list[T any](l []T) []T {
+	if l == nil {
+		return []T{}
+	}
+	return l
 }

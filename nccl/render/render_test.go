@@ -39,23 +39,25 @@ func ring(nodes, gpus int) report.Report {
 		Communicators: []report.Communicator{{
 			ID: "0xd46684e2f6f9e04", Size: ref(size), Nodes: ref(nodes), RanksSeen: size, Network: "Libfabric", Provider: "efa",
 			Channels: map[string]int{"NET/Libfabric": 4 * nodes, "P2P": 2 * size}, Connected: true,
+			Run: 1, Traffic: report.TrafficEFA,
 		}},
 	}
 	for i := range size {
 		host := fmt.Sprintf("ip-10-0-%d-%d", i/gpus/200, i/gpus%200+10)
 		rk := report.Rank{
 			Rank: i, Host: host, PID: 4000 + i, File: fmt.Sprintf("rank%d.%s.log", i, host), Network: "Libfabric",
-			Provider: "efa", Channels: map[string]int{"P2P": 2},
+			Provider: "efa", Channels: map[string]int{"P2P": 2}, Run: 1, Traffic: report.TrafficLocal,
+			Communicator: r.Communicators[0].ID,
 		}
 		next := (i + 1) % size
-		kind := "P2P"
+		kind, traffic := "P2P", report.TrafficLocal
 		if next/gpus != i/gpus {
-			kind = "NET/Libfabric"
-			rk.Channels = map[string]int{"NET/Libfabric": 2}
+			kind, traffic = "NET/Libfabric", report.TrafficEFA
+			rk.Channels, rk.Traffic = map[string]int{"NET/Libfabric": 2}, traffic
 			back := (i/gpus*gpus + size - gpus) % size
-			r.Edges = append(r.Edges, report.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1})
+			r.Edges = append(r.Edges, report.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1, Traffic: traffic})
 		}
-		r.Edges = append(r.Edges, report.Edge{From: i, To: next, Transport: kind, Channels: 2})
+		r.Edges = append(r.Edges, report.Edge{From: i, To: next, Transport: kind, Channels: 2, Traffic: traffic})
 		r.Ranks = append(r.Ranks, rk)
 	}
 	return r
@@ -68,17 +70,20 @@ func broken(nodes, gpus int) report.Report {
 	bad, tcp := gpus-1, gpus*(nodes/2)+gpus-1
 	for i := range r.Edges {
 		if e := &r.Edges[i]; e.From == bad && strings.HasPrefix(e.Transport, "NET/") {
-			e.Transport = "NET/Socket"
+			e.Transport, e.Traffic = "NET/Socket", report.TrafficOther
+		} else if e.From == tcp && e.Traffic == report.TrafficEFA {
+			e.Traffic = report.TrafficOther
 		}
 	}
 	r.Ranks[bad].Network, r.Ranks[bad].Provider = "Socket", ""
 	r.Ranks[bad].Channels = map[string]int{"NET/Socket": 2}
 	r.Ranks[tcp].Provider = "tcp;ofi_rxm"
+	r.Ranks[bad].Traffic, r.Ranks[tcp].Traffic = report.TrafficOther, report.TrafficOther
 	missing := gpus + 1
 	r.Ranks = append(r.Ranks[:missing:missing], r.Ranks[missing+1:]...)
 	r.RanksSeen = ref(len(r.Ranks))
 	r.Communicators[0].RanksSeen = len(r.Ranks)
-	r.Communicators[0].Network = "Libfabric, Socket"
+	r.Communicators[0].Network, r.Communicators[0].Traffic = "Libfabric, Socket", report.TrafficOther
 	r.Communicators[0].Channels["NET/Socket"] = 2
 	r.Findings = []report.Finding{
 		{
@@ -105,7 +110,7 @@ func hostile() report.Report {
 	r.Verdict = report.Inconclusive
 	bad := "<script>alert(1)</script>\"'&\x00\x1b[31m\xff"
 	r.Ranks[0].Host, r.Ranks[0].Network, r.Ranks[1].File = bad, bad, bad
-	r.Ranks[1].Channels = map[string]int{"NET/" + bad: 1}
+	r.Ranks[1].Channels, r.Ranks[1].Traffic = map[string]int{"NET/" + bad: 1}, report.TrafficOther
 	r.Communicators[0].ID = bad
 	r.Edges[0].Transport = "NET/" + bad
 	r.Findings = []report.Finding{{Code: bad, Severity: report.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1)}}

@@ -77,31 +77,44 @@ func headline(r report.Report) string {
 	}
 }
 
-// otherNetworks lists in plain words what was used between nodes and is not EFA.
+// otherNetworks lists in plain words what the ranks used between nodes that is not EFA.
 func otherNetworks(r report.Report) []string {
 	names := map[string]bool{}
-	for _, c := range r.Communicators {
-		for kind := range c.Channels {
-			for provider := range strings.SplitSeq(c.Provider, ", ") {
-				if classOf(kind, provider) == classOther {
-					names[plainNetwork(strings.TrimPrefix(kind, "NET/"), provider)] = true
+	for _, k := range r.Ranks {
+		if k.Traffic != report.TrafficOther {
+			continue
+		}
+		for kind := range k.Channels {
+			network, isNet := strings.CutPrefix(kind, "NET/")
+			switch {
+			case isNet && isLibfabric(network):
+				for provider := range strings.SplitSeq(k.Provider, ", ") {
+					if base, _, _ := strings.Cut(provider, ";"); base != "efa" && base != "" {
+						names["libfabric's provider "+base] = true
+					}
 				}
+			case isNet:
+				names[plainNetwork(network)] = true
+			case kind == "P2P/MNNVL":
+				names["NVLink between nodes"] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(names))
 }
 
-// plainNetwork says what a network and provider are called outside NCCL.
-func plainNetwork(network, provider string) string {
-	base, _, _ := strings.Cut(provider, ";")
+// isLibfabric reports whether a network is aws-ofi-nccl's, by any of its names.
+func isLibfabric(network string) bool {
+	return slices.Contains([]string{"AWS Libfabric", "Libfabric", "OFI"}, network)
+}
+
+// plainNetwork says what a network is called outside NCCL.
+func plainNetwork(network string) string {
 	switch {
 	case network == "Socket":
 		return "TCP sockets"
-	case network == "IB" || network == "IBext":
+	case strings.HasPrefix(network, "IB"): // IB, and IBext with the version of its plugin
 		return "InfiniBand or RoCE"
-	case isLibfabric(network) && base != "":
-		return "libfabric's provider " + base
 	default:
 		return network
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,33 +12,56 @@ import (
 
 // table is a table in every format for people.
 type table struct {
+	Title  string
 	Header []string
 	Rows   []row
 	// Total is the number of rows before the table was cut.
 	Total int
 }
 
-// row is a row with the class of the traffic that it shows.
+// row is a row with the traffic that it shows.
 type row struct {
-	Class class
-	Cells []string
+	Traffic report.Traffic
+	Cells   []string
 }
 
 // rankTable lists the ranks, those without evidence too: first what needs a look, then the others.
+// It names runs and communicators where there are several.
 func rankTable(r report.Report, most int) table {
-	t := table{Header: []string{"rank", "host", "pid", "network", "provider", "channels", "file"}}
+	t := table{Title: "Ranks", Header: []string{
+		"rank", "run", "communicator", "host", "pid", "network", "provider", "channels", "file",
+	}}
 	for _, i := range missingRanks(r) {
-		t.Rows = append(t.Rows, row{classMissing, []string{itoa(i), "", "", "", "", "", "no evidence"}})
+		t.Rows = append(t.Rows, row{missing, []string{itoa(i), "", "", "", "", "", "", "", "no evidence"}})
 	}
 	for _, k := range r.Ranks {
-		t.Rows = append(t.Rows, row{classOfRank(k), []string{
-			itoa(k.Rank), k.Host, pid(k.PID), k.Network, k.Provider, channels(k.Channels), k.File,
+		t.Rows = append(t.Rows, row{k.Traffic, []string{
+			itoa(k.Rank), itoa(k.Run), k.Communicator, k.Host, pid(k.PID), k.Network, k.Provider,
+			channels(k.Channels), k.File,
 		}})
 	}
-	slices.SortStableFunc(t.Rows, func(a, b row) int {
-		return cmp.Compare(b.Class.alarm(), a.Class.alarm())
-	})
+	slices.SortStableFunc(t.Rows, func(a, b row) int { return order(a.Traffic) - order(b.Traffic) })
+	if !severalRuns(r) {
+		t = t.without("run")
+	} else if len(r.Ranks) > 0 {
+		t.Title = "Ranks of run " + itoa(r.Ranks[0].Run) + ", which decided the verdict"
+	}
+	if len(r.Communicators) < 2 {
+		t = t.without("communicator")
+	}
 	return t.cut(most)
+}
+
+// order sorts what needs a look before the rest.
+func order(t report.Traffic) int {
+	if alarming(t) {
+		return 0
+	}
+	return 1
+}
+
+func severalRuns(r report.Report) bool {
+	return slices.ContainsFunc(r.Communicators, func(c report.Communicator) bool { return c.Run > 1 })
 }
 
 // missingRanks lists the ranks that are not in evidence.
@@ -62,20 +84,33 @@ func missingRanks(r report.Report) []int {
 
 // communicatorTable lists the communicators in their order.
 func communicatorTable(r report.Report, most int) table {
-	t := table{Header: []string{
-		"communicator", "size", "ranks seen", "nodes", "network", "provider", "channels", "connected",
+	t := table{Title: "Communicators", Header: []string{
+		"communicator", "run", "size", "ranks seen", "nodes", "network", "provider", "channels", "connected",
 	}}
 	for _, c := range r.Communicators {
 		connected := "no"
 		if c.Connected {
 			connected = "yes"
 		}
-		t.Rows = append(t.Rows, row{classOfCommunicator(c), []string{
-			c.ID, number(c.Size, "?"), itoa(c.RanksSeen), number(c.Nodes, "?"), c.Network, c.Provider,
-			channels(c.Channels), connected,
+		t.Rows = append(t.Rows, row{c.Traffic, []string{
+			c.ID, itoa(c.Run), number(c.Size, "?"), itoa(c.RanksSeen), number(c.Nodes, "?"),
+			c.Network, c.Provider, channels(c.Channels), connected,
 		}})
 	}
+	if !severalRuns(r) {
+		t = t.without("run")
+	}
 	return t.cut(most)
+}
+
+// without removes a column.
+func (t table) without(name string) table {
+	i := slices.Index(t.Header, name)
+	t.Header = slices.Delete(t.Header, i, i+1)
+	for j := range t.Rows {
+		t.Rows[j].Cells = slices.Delete(t.Rows[j].Cells, i, i+1)
+	}
+	return t
 }
 
 // cut keeps the first rows and fills empty cells.
@@ -112,7 +147,7 @@ func channels(counts map[string]int) string {
 const maxCell = 40
 
 // lines aligns the table for a terminal.
-func (t table) lines(paint func(class, string) string) []string {
+func (t table) lines(paint func(report.Traffic, string) string) []string {
 	rows := make([][]string, 0, len(t.Rows)+1)
 	rows = append(rows, t.Header)
 	for _, r := range t.Rows {
@@ -138,7 +173,7 @@ func (t table) lines(paint func(class, string) string) []string {
 			lines[i] = strings.ToUpper(b.String())
 			continue
 		}
-		lines[i] = paint(t.Rows[i-1].Class, b.String())
+		lines[i] = paint(t.Rows[i-1].Traffic, b.String())
 	}
 	return lines
 }

@@ -33,11 +33,9 @@ func Text(w io.Writer, r report.Report, opts Options) error {
 	t.printf("next: %s\n", s.Next)
 	t.printf("findings: %s\n", s.Counts)
 	if len(r.Communicators) > 1 {
-		t.table(communicatorTable(r, textCommunicators), "communicators")
+		t.table(communicatorTable(r, textCommunicators))
 	}
-	if len(r.Ranks) > 0 {
-		t.table(rankTable(r, textRanks), "ranks")
-	}
+	t.table(rankTable(r, textRanks))
 	t.findings(s.Findings)
 	t.findings(s.Notes)
 	if opts.Proof {
@@ -73,13 +71,16 @@ func (t *textWriter) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (t *textWriter) table(list table, what string) {
-	t.println("")
-	for _, line := range list.lines(func(c class, line string) string { return t.paint(classColor(c), line) }) {
+func (t *textWriter) table(list table) {
+	if len(list.Rows) == 0 {
+		return
+	}
+	t.println("\n" + list.Title)
+	for _, line := range list.lines(t.paintRow) {
 		t.println(line)
 	}
 	if more := list.Total - len(list.Rows); more > 0 {
-		t.printf("... and %d more %s (--format json lists all)\n", more, what)
+		t.printf("... and %d more (--format json lists all)\n", more)
 	}
 }
 
@@ -151,13 +152,13 @@ func severityColor(s report.Severity) string {
 	}
 }
 
-func classColor(c class) string {
-	switch c {
-	case classOther:
-		return red
-	case classUnknown, classMissing:
-		return yellow
+func (t *textWriter) paintRow(traffic report.Traffic, line string) string {
+	switch traffic {
+	case report.TrafficOther:
+		return t.paint(red, line)
+	case report.TrafficUnknown, missing:
+		return t.paint(yellow, line)
 	default:
-		return ""
+		return line
 	}
 }

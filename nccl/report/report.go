@@ -2,7 +2,10 @@
 // table of ranks. Package nccl makes reports, and nccl/render writes them.
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Verdict answers whether the traffic of every rank between nodes used EFA.
 type Verdict string
@@ -46,6 +49,29 @@ const (
 	Note    Severity = "note"
 )
 
+// Traffic says what a connection uses; of a rank or a communicator, what the worst of its connections
+// uses. The order from worst to best is Other, Unknown, EFA, Local, None.
+type Traffic string
+
+// Between nodes, connections use EFA, something else, or a network that the evidence does not show.
+// A connection inside a node is Local, and None is a rank without a connection.
+const (
+	TrafficEFA     Traffic = "efa"
+	TrafficOther   Traffic = "other"
+	TrafficUnknown Traffic = "unknown"
+	TrafficLocal   Traffic = "local"
+	TrafficNone    Traffic = "none"
+)
+
+// Worse returns the worse of two kinds of traffic.
+func (t Traffic) Worse(u Traffic) Traffic {
+	order := []Traffic{TrafficNone, TrafficLocal, TrafficEFA, TrafficUnknown, TrafficOther}
+	if slices.Index(order, u) > slices.Index(order, t) {
+		return u
+	}
+	return t
+}
+
 // Report is the outcome of one judgement. Its JSON form is a contract with other tools. A number
 // that the evidence does not show is null, never 0.
 type Report struct {
@@ -67,13 +93,15 @@ type Report struct {
 // with their square.
 const MaxEdges = 1 << 16
 
-// Edge is what channel lines show about one direction between two ranks of the widest communicator.
+// Edge is what channel lines show about one direction between two ranks.
 type Edge struct {
+	// From and To are numbers of Report.Ranks.
 	From, To int
 	// Transport is a key as in Rank.Channels, such as "NET/Libfabric" or "P2P".
 	Transport string
 	// Channels counts the channels that either end printed.
 	Channels int
+	Traffic  Traffic
 }
 
 // Communicator is one NCCL communicator as the logs show it.
@@ -92,10 +120,15 @@ type Communicator struct {
 	// Channels counts channel lines by transport, such as "NET/Libfabric" or "P2P".
 	Channels  map[string]int `json:"channels"`
 	Connected bool           `json:"connected"`
+	// Run numbers the runs in evidence from 1, in order of appearance.
+	Run     int     `json:"run,omitempty"`
+	Traffic Traffic `json:"traffic,omitempty"`
 }
 
-// Rank is one rank of the widest communicator, with the process behind it.
+// Rank is one rank of the run that decided the verdict, with the process behind it. Network,
+// Provider and Channels are those of Communicator, the one that decided about the rank.
 type Rank struct {
+	// Rank is the number in the widest communicator that the rank joined.
 	Rank int    `json:"rank" pulumi:"rank"`
 	Host string `json:"host" pulumi:"host"`
 	PID  int    `json:"pid" pulumi:"pid"`
@@ -105,6 +138,10 @@ type Rank struct {
 	Network  string         `json:"network" pulumi:"network"`
 	Provider string         `json:"provider" pulumi:"provider"`
 	Channels map[string]int `json:"channels" pulumi:"channels"`
+	// Communicator and Run are the ID and Run of a communicator in the report.
+	Communicator string  `json:"communicator,omitempty"`
+	Run          int     `json:"run,omitempty"`
+	Traffic      Traffic `json:"traffic,omitempty"`
 }
 
 // Finding is one thing that the evidence shows, with the line that it is based on.

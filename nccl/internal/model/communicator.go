@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // Communicator is one communicator across all processes.
@@ -62,7 +63,7 @@ func (c *Communicator) bridges() bool {
 	for _, rk := range c.Ranks {
 		for _, m := range rk.Views {
 			for i := range m.Tallies {
-				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(rk, t) != ClassLocal {
+				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(rk, t) != report.TrafficLocal {
 					return true
 				}
 			}
@@ -100,20 +101,22 @@ func (c *Communicator) Missing() (n int, first []int32) {
 	return max(0, int(c.Size)-len(c.Ranks)), first
 }
 
-// Widest orders communicators: those that span nodes first, then by size, then
-// those in use.
+// Widest returns the widest communicator, nil without any.
 func Widest(comms []*Communicator) *Communicator {
 	if len(comms) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(comms, func(a, b *Communicator) int {
-		return cmp.Or(
-			cmp.Compare(truth(a.Spans()), truth(b.Spans())),
-			cmp.Compare(a.Size, b.Size),
-			cmp.Compare(truth(a.Crosses()), truth(b.Crosses())),
-			cmp.Compare(len(a.Ranks), len(b.Ranks)),
-		)
-	})
+	return slices.MaxFunc(comms, CompareWidth)
+}
+
+// CompareWidth orders communicators: those that span nodes last, then by size, then those in use.
+func CompareWidth(a, b *Communicator) int {
+	return cmp.Or(
+		cmp.Compare(truth(a.Spans()), truth(b.Spans())),
+		cmp.Compare(a.Size, b.Size),
+		cmp.Compare(truth(a.Crosses()), truth(b.Crosses())),
+		cmp.Compare(len(a.Ranks), len(b.Ranks)),
+	)
 }
 
 func truth(b bool) int {

@@ -3,22 +3,23 @@ package verdict
 import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // classify judges one tally of a communicator that spans nodes. final is the
 // provider that the process ended up with, for channels that were printed
 // before any selection was (collectors may reorder lines).
-func classify(t *model.Tally, final string, mnnvl model.Class) model.Class {
+func classify(t *model.Tally, final string, mnnvl report.Traffic) report.Traffic {
 	switch t.Medium {
 	case record.MediumLocal:
-		return model.ClassLocal
+		return report.TrafficLocal
 	case record.MediumMNNVL:
 		return mnnvl
 	case record.MediumOdd:
-		return model.ClassUnknown
+		return report.TrafficUnknown
 	}
 	if !record.IsEFANetwork(record.NetworkOf(t.Label)) {
-		return model.ClassOther
+		return report.TrafficOther
 	}
 	provider := t.Provider
 	if provider == "" {
@@ -26,10 +27,10 @@ func classify(t *model.Tally, final string, mnnvl model.Class) model.Class {
 	}
 	switch provider {
 	case "":
-		return model.ClassUnknown
+		return report.TrafficUnknown
 	case record.EFAProvider:
-		return model.ClassEFA
+		return report.TrafficEFA
 	default:
-		return model.ClassOther
+		return report.TrafficOther
 	}
 }

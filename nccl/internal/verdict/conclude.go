@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
@@ -16,28 +14,28 @@ import (
 // Conclude judges everything and writes the report.
 func Conclude(files []*model.File, opts Expected) report.Report {
 	ev := model.Join(files)
-	r := report.Report{}
-	var tables sync.WaitGroup
-	tables.Go(func() { fill(&r, ev) }) // reads the evidence only, as the judge does
 	found := newFindings()
 	verdict := report.EFA
 	runs := judged(ev)
+	decided := runs[0]
 	shared := runJudge{opts: opts, ev: ev, found: found}
 	shared.everyRun()
 	for _, r := range runs {
 		j := shared
 		j.run = r
-		verdict = worse(verdict, j.judge())
+		if worst := worse(verdict, j.judge()); worst != verdict {
+			verdict, decided = worst, r
+		}
 	}
 	if len(runs) > 1 {
 		found.add(finding.SeveralRuns, -1, runs[1].Comms[0].Ranks[0].First(), "")
 	}
-	if failedAlone(ev, found, len(runs)) || len(runs) == 0 {
+	if failedAlone(ev, found, len(runs)) {
 		verdict = worse(verdict, report.Inconclusive)
 	}
 	diagnose(ev, verdict, found)
-	tables.Wait()
-	prove(ev, found, verdict)
+	prove(ev, decided, found, verdict)
+	r := tables(ev, runs, decided)
 	r.Verdict = verdict
 	r.Findings = found.list(verdict)
 	return r
@@ -95,38 +93,23 @@ func failedAlone(ev *model.Evidence, found *findings, runs int) bool {
 	return failed
 }
 
-// fill writes the tables of the report.
-func fill(r *report.Report, ev *model.Evidence) {
-	r.Communicators, r.Ranks = []report.Communicator{}, []report.Rank{}
-	for _, c := range ev.Comms {
-		r.Communicators = append(r.Communicators, communicatorRow(c, ev))
+// prove lists one line of each kind that the verdict is based on, from the communicator that decided.
+func prove(ev *model.Evidence, decided *model.Run, found *findings, v report.Verdict) {
+	j := &runJudge{ev: ev}
+	var from *model.Communicator
+	worst := report.TrafficNone
+	for _, c := range weighed(decided) {
+		spans := c.Spans()
+		for _, rk := range c.Ranks {
+			if t := j.traffic(c, rk, spans); from == nil || t != worst && worst.Worse(t) == t {
+				from, worst = c, t
+			}
+		}
 	}
-	w := model.Widest(ev.Comms)
-	if w == nil {
+	if from == nil {
 		return
 	}
-	if w.Size > 0 {
-		size := int(w.Size)
-		r.WorldSize = &size
-	}
-	seen := len(w.Ranks)
-	r.RanksSeen = &seen
-	if n := w.NodeCount(); n > 0 {
-		r.Nodes = &n
-	}
-	for _, rk := range w.Ranks {
-		r.Ranks = append(r.Ranks, rankRow(rk, ev))
-	}
-	r.Edges = edgesOf(w)
-}
-
-// prove lists one line of each kind that the verdict rests on.
-func prove(ev *model.Evidence, found *findings, v report.Verdict) {
-	w := model.Widest(ev.Comms)
-	if w == nil {
-		return
-	}
-	for _, rk := range w.Ranks {
+	for _, rk := range from.Ranks {
 		for _, m := range rk.Views {
 			found.proof(finding.ProofProvider, rk.Rank, m.Proc.Chosen)
 			found.proof(finding.ProofNetwork, rk.Rank, m.NetRef)
@@ -146,100 +129,6 @@ func prove(ev *model.Evidence, found *findings, v report.Verdict) {
 func proves(t *model.Tally, v report.Verdict) bool {
 	onEFA := record.IsEFANetwork(record.NetworkOf(t.Label)) && t.Provider == record.EFAProvider
 	return t.Medium == record.MediumNet && (v != report.NotEFA || !onEFA)
-}
-
-// communicatorRow renders a communicator.
-func communicatorRow(c *model.Communicator, ev *model.Evidence) report.Communicator {
-	out := report.Communicator{ID: clean(c.Key), RanksSeen: len(c.Ranks), Channels: map[string]int{}}
-	if c.Size > 0 {
-		size := int(c.Size)
-		out.Size = &size
-	}
-	if c.Nodes > 0 {
-		nodes := int(c.Nodes)
-		out.Nodes = &nodes
-	}
-	var nets, providers nameSet
-	counts := map[string]int{}
-	joined := 0
-	for _, rk := range c.Ranks {
-		for _, u := range rk.Networks {
-			nets.add(u.Name)
-		}
-		addProviders(&providers, rk, ev)
-		countChannels(counts, rk)
-		if rk.Joined(c.NoConnectedLines) {
-			joined++
-		}
-	}
-	for label, n := range counts {
-		out.Channels[clean(label)] += n
-	}
-	out.Network, out.Provider = nets.join(), providers.join()
-	out.Connected = len(c.Ranks) > 0 && joined == len(c.Ranks)
-	return out
-}
-
-// rankRow renders a rank.
-func rankRow(c *model.Rank, ev *model.Evidence) report.Rank {
-	p := c.Views[0].Proc
-	out := report.Rank{
-		Rank: int(c.Rank), Host: clean(p.Host), PID: int(p.PID), File: p.File.Name,
-		Channels: map[string]int{},
-	}
-	var nets, providers nameSet
-	for _, u := range c.Networks {
-		nets.add(u.Name)
-	}
-	addProviders(&providers, c, ev)
-	out.Network, out.Provider = nets.join(), providers.join()
-	for _, m := range c.Views {
-		for i := range m.Tallies {
-			out.Channels[clean(m.Tallies[i].Label)] += m.Tallies[i].Count
-		}
-	}
-	return out
-}
-
-// addProviders adds what the rank's process, in all its views, ended up with.
-func addProviders(to *nameSet, c *model.Rank, ev *model.Evidence) {
-	for _, m := range c.Views {
-		to.addProvider(m.Proc)
-		for _, p := range ev.Parts[m.Proc] {
-			to.addProvider(p)
-		}
-	}
-}
-
-// countChannels adds the rank's channels by transport.
-func countChannels(counts map[string]int, c *model.Rank) {
-	for _, m := range c.Views {
-		for i := range m.Tallies {
-			counts[m.Tallies[i].Label] += m.Tallies[i].Count
-		}
-	}
-}
-
-// nameSet is a set of a few names.
-type nameSet []string
-
-func (s *nameSet) add(name string) {
-	if !slices.Contains(*s, name) {
-		*s = append(*s, name)
-	}
-}
-
-// addProvider adds the provider that the process ended up with, if any.
-func (s *nameSet) addProvider(p *model.Process) {
-	if name, failed := p.Provided(); name != "" && !failed {
-		s.add(name)
-	}
-}
-
-// join renders the set in order.
-func (s nameSet) join() string {
-	slices.Sort(s)
-	return clean(strings.Join(s, ", "))
 }
 
 func sortedKeys(m map[string]model.Ref) []string { return slices.Sorted(maps.Keys(m)) }

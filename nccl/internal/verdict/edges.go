@@ -8,42 +8,84 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// edgesOf joins what the ranks of the communicator printed about each direction.
-// Both ends print a network channel: the larger of their counts is used.
-func edgesOf(c *model.Communicator) []report.Edge {
-	type key struct {
-		from, to int32
-		label    string
-	}
-	counts := map[key][2]int32{}
-	for _, rk := range c.Ranks {
-		clean := rk.Clean()
-		for _, m := range rk.Views {
-			if clean && m.Proc.File.Repeats > 0 {
-				continue // a driver's copy of the same lines
+// edgeKey is one direction between two rows of the table of ranks.
+type edgeKey struct {
+	from, to int
+	label    string
+}
+
+// edgeCount is what a communicator's ranks printed about a direction. Both ends print a network
+// channel: the larger of their counts is used.
+type edgeCount struct {
+	sent, received int32
+	traffic        report.Traffic
+}
+
+// edges joins what the ranks of the communicators printed about each direction.
+func (l *rankList) edges(comms []*model.Communicator) []report.Edge {
+	total := map[edgeKey]report.Edge{}
+	for _, c := range comms {
+		for k, n := range l.edgesOf(c, len(total)) {
+			e, known := total[k]
+			if !known {
+				e = report.Edge{From: k.from, To: k.to, Transport: k.label, Traffic: n.traffic}
 			}
-			for i := range m.Tallies {
-				for _, e := range m.Tallies[i].Ends {
-					k, side := key{rk.Rank, e.Peer, m.Tallies[i].Label}, 0
-					if e.Receives {
-						k.from, k.to, side = e.Peer, rk.Rank, 1
-					}
-					n, known := counts[k]
-					if !known && len(counts) >= report.MaxEdges {
-						continue
-					}
-					n[side] += e.Channels
-					counts[k] = n
-				}
-			}
+			e.Channels += int(max(n.sent, n.received))
+			e.Traffic = e.Traffic.Worse(n.traffic)
+			total[k] = e
 		}
 	}
-	out := make([]report.Edge, 0, len(counts))
-	for k, n := range counts {
-		out = append(out, report.Edge{From: int(k.from), To: int(k.to), Transport: clean(k.label), Channels: int(max(n[0], n[1]))})
+	out := make([]report.Edge, 0, len(total))
+	for _, e := range total {
+		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b report.Edge) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Transport, b.Transport))
 	})
 	return out
+}
+
+// edgesOf counts one communicator's channels by direction; have is the number of directions that are
+// known already.
+func (l *rankList) edgesOf(c *model.Communicator, have int) map[edgeKey]edgeCount {
+	counts := map[edgeKey]edgeCount{}
+	spans := c.Spans()
+	for _, rk := range c.Ranks {
+		self := l.rows[l.rowOf[rk]].Rank
+		for t, traffic := range l.judge.tallies(c, rk) {
+			traffic = within(traffic, spans)
+			for _, end := range t.Ends {
+				peer, known := l.peer(c, rk, end.Peer)
+				if !known {
+					continue
+				}
+				k := edgeKey{self, peer, clean(t.Label)}
+				if end.Receives {
+					k.from, k.to = peer, self
+				}
+				n, known := counts[k]
+				if !known && have+len(counts) >= report.MaxEdges {
+					continue
+				}
+				if end.Receives {
+					n.received += end.Channels
+				} else {
+					n.sent += end.Channels
+				}
+				n.traffic = cmp.Or(n.traffic, traffic).Worse(traffic)
+				counts[k] = n
+			}
+		}
+	}
+	return counts
+}
+
+// peer returns the number, in the table of ranks, of a rank's peer in a communicator. The number of
+// one that is not in evidence is known only where the communicator numbers the table.
+func (l *rankList) peer(c *model.Communicator, rk *model.Rank, peer int32) (rank int, known bool) {
+	i, found := slices.BinarySearchFunc(c.Ranks, peer, func(x *model.Rank, n int32) int { return int(x.Rank - n) })
+	if found {
+		return l.rows[l.rowOf[c.Ranks[i]]].Rank, true
+	}
+	return int(peer), l.numbered[l.rowOf[rk]] == c
 }

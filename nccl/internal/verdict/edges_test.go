@@ -19,7 +19,7 @@ func TestEdges(t *testing.T) {
 	}, nccl.Options{})
 	require.NoError(t, err)
 	assert.Equal(t, []report.Edge{
-		{From: 0, To: 1, Transport: "NET/Libfabric", Channels: 1},
-		{From: 1, To: 0, Transport: "NET/Libfabric", Channels: 1},
+		{From: 0, To: 1, Transport: "NET/Libfabric", Channels: 1, Traffic: report.TrafficEFA},
+		{From: 1, To: 0, Transport: "NET/Libfabric", Channels: 1, Traffic: report.TrafficEFA},
 	}, result.Edges)
 }

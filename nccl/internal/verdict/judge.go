@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -206,46 +207,56 @@ func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 	}
 }
 
-// channels counts the rank's channels by class and reports whether it opened a
+// channels counts the rank's channels by what they use and reports whether it opened a
 // collective one between nodes.
 func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective bool) {
-	final, _, _ := j.provider(rk)
-	clean := rk.Clean()
-	for _, m := range rk.Views {
-		// A driver's copy is in no reliable order, but what it shows off EFA was.
-		copied := clean && m.Proc.File.Repeats > 0
-		for i := range m.Tallies {
-			t := &m.Tallies[i]
-			if copied && record.IsEFANetwork(record.NetworkOf(t.Label)) {
-				continue
-			}
-			mnnvl := model.ClassLocal
-			if t.Medium == record.MediumMNNVL {
-				mnnvl = c.Mnnvl(rk, t)
-			}
-			k := classify(t, final, mnnvl)
-			j.count(k, t, rk.Rank)
-			if k == model.ClassLocal {
-				continue
-			}
-			collective = collective || !t.P2p
-			if t.P2p && !j.opts.Completed {
-				j.block(finding.PointToPointUnproven, rk.Rank, t.First, "")
-			}
-			if t.Medium == record.MediumNet && len(rk.Networks) > 0 && !rk.Uses(record.NetworkOf(t.Label)) {
-				j.block(finding.NetworkMismatch, rk.Rank, t.First, "")
-			}
+	for t, traffic := range j.tallies(c, rk) {
+		j.count(traffic, t, rk.Rank)
+		if traffic == report.TrafficLocal {
+			continue
+		}
+		collective = collective || !t.P2p
+		if t.P2p && !j.opts.Completed {
+			j.block(finding.PointToPointUnproven, rk.Rank, t.First, "")
+		}
+		if t.Medium == record.MediumNet && len(rk.Networks) > 0 && !rk.Uses(record.NetworkOf(t.Label)) {
+			j.block(finding.NetworkMismatch, rk.Rank, t.First, "")
 		}
 	}
 	return collective
 }
 
+// tallies yields the rank's channels and what they use. A driver's copy is in no reliable
+// order, but what it shows off EFA was.
+func (j *runJudge) tallies(c *model.Communicator, rk *model.Rank) iter.Seq2[*model.Tally, report.Traffic] {
+	return func(yield func(*model.Tally, report.Traffic) bool) {
+		final, _, _ := j.provider(rk)
+		clean := rk.Clean()
+		for _, m := range rk.Views {
+			copied := clean && m.Proc.File.Repeats > 0
+			for i := range m.Tallies {
+				t := &m.Tallies[i]
+				if copied && record.IsEFANetwork(record.NetworkOf(t.Label)) {
+					continue
+				}
+				mnnvl := report.TrafficLocal
+				if t.Medium == record.MediumMNNVL {
+					mnnvl = c.Mnnvl(rk, t)
+				}
+				if !yield(t, classify(t, final, mnnvl)) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // count adds one tally to the run's balance and names what is not EFA.
-func (j *runJudge) count(k model.Class, t *model.Tally, rank int32) {
+func (j *runJudge) count(k report.Traffic, t *model.Tally, rank int32) {
 	switch k {
-	case model.ClassEFA:
+	case report.TrafficEFA:
 		j.efa++
-	case model.ClassOther:
+	case report.TrafficOther:
 		j.other++
 		switch {
 		case t.Medium == record.MediumMNNVL:
@@ -255,7 +266,7 @@ func (j *runJudge) count(k model.Class, t *model.Tally, rank int32) {
 		default:
 			j.block(finding.OtherNetwork, rank, t.First, "channels over "+t.Label)
 		}
-	case model.ClassUnknown:
+	case report.TrafficUnknown:
 		j.unknown++
 		if t.Medium != record.MediumNet {
 			j.block(finding.UnknownTransport, rank, t.First, t.Label)

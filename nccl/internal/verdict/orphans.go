@@ -4,6 +4,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // orphanChannels counts channels that belong to no communicator in evidence.
@@ -24,8 +25,8 @@ func (j *runJudge) orphanChannels() {
 			if copied && record.IsEFANetwork(record.NetworkOf(t.Label)) {
 				continue
 			}
-			k := classify(t, final, model.ClassUnknown)
-			if k == model.ClassLocal {
+			k := classify(t, final, report.TrafficUnknown)
+			if k == report.TrafficLocal {
 				continue
 			}
 			j.count(k, t, l.Rank)

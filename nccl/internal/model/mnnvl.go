@@ -1,36 +1,30 @@
 package model
 
-import "slices"
+import (
+	"slices"
 
-// Class says what a channel proves about inter-node traffic.
-type Class uint8
-
-const (
-	ClassLocal   Class = iota // stays inside a node
-	ClassEFA                  // on EFA
-	ClassOther                // between nodes, on something else
-	ClassUnknown              // between nodes, and the evidence does not say on what
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // Mnnvl says what NVLink channels of a rank mean. NCCL prints P2P/MNNVL for
 // every pair once multi-node NVLink is on, inside a host too. Between hosts it
 // is an inter-node transport that is not EFA: such a run has not proven EFA,
 // however fast it is. Where hosts may share a name, it is unknown.
-func (c *Communicator) Mnnvl(rk *Rank, t *Tally) Class {
+func (c *Communicator) Mnnvl(rk *Rank, t *Tally) report.Traffic {
 	if len(t.peers) > maxPeers {
-		return ClassUnknown
+		return report.TrafficUnknown
 	}
 	shared := int32(c.Hosts()) < c.Nodes
 	for _, peer := range t.peers {
 		i, ok := slices.BinarySearchFunc(c.Ranks, peer, func(x *Rank, r int32) int { return int(x.Rank - r) })
 		switch {
 		case !ok:
-			return ClassUnknown
+			return report.TrafficUnknown
 		case c.Ranks[i].Host != rk.Host:
-			return ClassOther
+			return report.TrafficOther
 		case shared:
-			return ClassUnknown
+			return report.TrafficUnknown
 		}
 	}
-	return ClassLocal
+	return report.TrafficLocal
 }
