@@ -4,19 +4,21 @@ import (
 	"reflect"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// FindingArrayOutput is an output of []Finding.
+// FindingArrayOutput is an output of []report.Finding.
 type FindingArrayOutput struct{ *pulumi.OutputState }
 
-// ElementType is []Finding.
-func (FindingArrayOutput) ElementType() reflect.Type { return reflect.TypeFor[[]Finding]() }
+// ElementType is []report.Finding.
+func (FindingArrayOutput) ElementType() reflect.Type { return reflect.TypeFor[[]report.Finding]() }
 
-// RankArrayOutput is an output of []Rank.
+// RankArrayOutput is an output of []report.Rank.
 type RankArrayOutput struct{ *pulumi.OutputState }
 
-// ElementType is []Rank.
-func (RankArrayOutput) ElementType() reflect.Type { return reflect.TypeFor[[]Rank]() }
+// ElementType is []report.Rank.
+func (RankArrayOutput) ElementType() reflect.Type { return reflect.TypeFor[[]report.Rank]() }
 
 // NodeArrayOutput is an output of []Node.
 type NodeArrayOutput struct{ *pulumi.OutputState }

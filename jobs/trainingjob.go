@@ -1,5 +1,5 @@
 // Package jobs is the training side of the stack as a Pulumi program sees it:
-// a TrainingJob resource that is green only when the fabric is proven.
+// a TrainingJob resource that is green only when NCCL is proven to have used EFA.
 package jobs
 
 import (
@@ -15,10 +15,6 @@ import (
 // TrainingJobToken is the resource type that provider/ serves.
 const TrainingJobToken = "raytrain:index:TrainingJob"
 
-// VerdictNone is the exported verdict when no job ran: the job is switched off,
-// or refused before it started. It is never a pass.
-const VerdictNone = "none"
-
 // TrainingJobArgs describes one gated training job. Fields marked "proof" are
 // part of the proof hash: a change runs one new job. The others are stored
 // without running anything.
@@ -31,7 +27,7 @@ type TrainingJobArgs struct {
 	// the resource.
 	Namespace pulumi.StringInput `pulumi:"namespace"`
 	// RayCluster is the RayCluster's name. The program need not wait for it to
-	// be ready: the preflight does, and tells what is missing.
+	// be ready: the preflight does, and reports what is missing.
 	RayCluster pulumi.StringInput `pulumi:"rayCluster"`
 
 	// ImageDigest is "repository@sha256:..." (or only "sha256:..."), which head
@@ -44,27 +40,26 @@ type TrainingJobArgs struct {
 	// Proof.
 	LaunchTemplateVersion pulumi.StringInput `pulumi:"launchTemplateVersion"`
 	AMIRelease            pulumi.StringInput `pulumi:"amiRelease"`
-	// NodeType is the GPU nodes' instance type, NodeCount their number. Proof.
-	NodeType  pulumi.StringInput `pulumi:"nodeType"`
-	NodeCount pulumi.IntInput    `pulumi:"nodeCount"`
+	// InstanceType is the GPU nodes'. Proof.
+	InstanceType pulumi.StringInput `pulumi:"instanceType"`
 	// ChartVersions maps a chart's name to its version. Proof.
 	ChartVersions pulumi.StringMapInput `pulumi:"chartVersions"`
 	// RayClusterSpec is the RayCluster's spec as JSON, or a hash of it. Proof.
 	RayClusterSpec pulumi.StringInput `pulumi:"rayClusterSpec"`
 	// Training is what the job computes. Proof.
 	Training train.Config `pulumi:"training"`
-	// Expectations is what the gate wants to see. Proof.
+	// Expectations is what the gate requires. Proof.
 	Expectations Expectations `pulumi:"expectations"`
 
-	// ReadySeconds is how long the preflight waits for nodes, devices and pods.
-	ReadySeconds int `pulumi:"readySeconds"`
+	// StartupSeconds is how long the preflight waits for nodes, devices and pods.
+	StartupSeconds int `pulumi:"startupSeconds"`
 	// DeadlineSeconds is how long the job may take from submission; at the
-	// deadline it is stopped and judged by what it left.
+	// deadline it is stopped, and its evidence is judged.
 	DeadlineSeconds int `pulumi:"deadlineSeconds"`
 	// HourlyUSD is the price of the running stack, for the error text.
 	HourlyUSD float64 `pulumi:"hourlyUsd"`
-	// Region is the AWS region, for the commands that error texts suggest.
-	Region pulumi.StringInput `pulumi:"region"`
+	// AWSRegion is the AWS region, for the commands that error texts suggest.
+	AWSRegion pulumi.StringInput `pulumi:"awsRegion"`
 	// EvidenceDir is a local folder; each attempt's report and raw logs go into
 	// a folder below it that is named by the submission id.
 	EvidenceDir string `pulumi:"evidenceDir"`
@@ -89,7 +84,7 @@ type TrainingJob struct {
 	ProofHash pulumi.StringOutput `pulumi:"proofHash"`
 	// ReportPath is the local text report; empty when none was written.
 	ReportPath pulumi.StringOutput `pulumi:"reportPath"`
-	// StepsPerSecond is what rank 0 measured; nil when the job told nothing.
+	// StepsPerSecond is what rank 0 measured; nil when it reported nothing.
 	StepsPerSecond pulumi.Float64PtrOutput `pulumi:"stepsPerSecond"`
 	// WorldSize is the number of ranks in evidence; nil when unknown.
 	WorldSize pulumi.IntPtrOutput `pulumi:"worldSize"`
@@ -101,34 +96,8 @@ type TrainingJob struct {
 	Rehearsed pulumi.BoolOutput `pulumi:"rehearsed"`
 }
 
-// ElementType makes TrainingJobArgs a pulumi.Input of resolvedTrainingJobArgs.
-func (TrainingJobArgs) ElementType() reflect.Type {
-	return reflect.TypeFor[resolvedTrainingJobArgs]()
-}
-
-// resolvedTrainingJobArgs is TrainingJobArgs with its outputs resolved: the
-// SDK pairs the two by field name.
-type resolvedTrainingJobArgs struct {
-	Kubeconfig            string            `pulumi:"kubeconfig"`
-	ClusterName           string            `pulumi:"clusterName"`
-	Namespace             string            `pulumi:"namespace"`
-	RayCluster            string            `pulumi:"rayCluster"`
-	ImageDigest           string            `pulumi:"imageDigest"`
-	Environment           map[string]string `pulumi:"environment"`
-	LaunchTemplateVersion string            `pulumi:"launchTemplateVersion"`
-	AMIRelease            string            `pulumi:"amiRelease"`
-	NodeType              string            `pulumi:"nodeType"`
-	NodeCount             int               `pulumi:"nodeCount"`
-	ChartVersions         map[string]string `pulumi:"chartVersions"`
-	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
-	Training              train.Config      `pulumi:"training"`
-	Expectations          Expectations      `pulumi:"expectations"`
-	ReadySeconds          int               `pulumi:"readySeconds"`
-	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`
-	HourlyUSD             float64           `pulumi:"hourlyUsd"`
-	Region                string            `pulumi:"region"`
-	EvidenceDir           string            `pulumi:"evidenceDir"`
-}
+// ElementType makes TrainingJobArgs a pulumi.Input of Inputs.
+func (TrainingJobArgs) ElementType() reflect.Type { return reflect.TypeFor[Inputs]() }
 
 // NewTrainingJob registers a training job. The update fails, with the evidence
 // kept in the state, unless the verdict is "efa".
@@ -151,7 +120,7 @@ func NewTrainingJob(
 	return &job, nil
 }
 
-// complete reports every argument that the program forgot, at once.
+// complete returns an error that names every missing argument.
 func (args *TrainingJobArgs) complete(name string) error {
 	if args == nil {
 		return fmt.Errorf("checking training job %q: %w: all arguments", name, ErrMissingArgument)
@@ -168,20 +137,20 @@ func (args *TrainingJobArgs) complete(name string) error {
 		{"environment", args.Environment != nil},
 		{"launchTemplateVersion", args.LaunchTemplateVersion != nil},
 		{"amiRelease", args.AMIRelease != nil},
-		{"nodeType", args.NodeType != nil},
-		{"nodeCount", args.NodeCount != nil},
+		{"instanceType", args.InstanceType != nil},
 		{"chartVersions", args.ChartVersions != nil},
 		{"rayClusterSpec", args.RayClusterSpec != nil},
-		{"region", args.Region != nil},
+		{"awsRegion", args.AWSRegion != nil},
 	}
 	var missing []error
 	for _, r := range required {
 		if !r.present {
-			missing = append(missing, fmt.Errorf("checking training job %q: %w: %q", name, ErrMissingArgument, r.property))
+			missing = append(missing,
+				fmt.Errorf("checking training job %q: %w: %q", name, ErrMissingArgument, r.property))
 		}
 	}
 	return errors.Join(missing...)
 }
 
-// ErrMissingArgument is wrapped by the errors that name a forgotten argument.
+// ErrMissingArgument is wrapped by the errors that name a missing argument.
 var ErrMissingArgument = errors.New("missing argument")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // recorder is the engine's side: it records inputs and answers with outputs.
@@ -55,13 +56,12 @@ func args() *jobs.TrainingJobArgs {
 		Environment:           pulumi.StringMap{"NCCL_NET": pulumi.String("Libfabric")},
 		LaunchTemplateVersion: pulumi.String("1"),
 		AMIRelease:            pulumi.String("1.36.0-20260101"),
-		NodeType:              pulumi.String("g6.12xlarge"),
-		NodeCount:             pulumi.Int(2),
+		InstanceType:          pulumi.String("g6.12xlarge"),
 		ChartVersions:         pulumi.StringMap{"kuberay-operator": pulumi.String("1.6.2")},
 		RayClusterSpec:        pulumi.String("{}"),
 		Training:              train.Config{Model: "tiny", Steps: 5, Device: train.CPU},
 		Expectations:          jobs.Expectations{WorldSize: 8, Nodes: 2, Provider: "efa"},
-		Region:                pulumi.String("us-east-2"),
+		AWSRegion:             pulumi.String("us-east-2"),
 	}
 }
 
@@ -74,13 +74,13 @@ func run(t *testing.T, program pulumi.RunFunc) (*recorder, error) {
 
 func TestTrainingJobRegistersItsInputs(t *testing.T) {
 	t.Parallel()
-	var ranks []jobs.Rank
+	var ranks []report.Rank
 	mocks, err := run(t, func(ctx *pulumi.Context) error {
 		job, err := jobs.NewTrainingJob(ctx, "train", args())
 		if err != nil {
 			return err
 		}
-		ctx.Export("ranks", job.Ranks.ApplyT(func(r []jobs.Rank) int { ranks = r; return len(r) }))
+		ctx.Export("ranks", job.Ranks.ApplyT(func(r []report.Rank) int { ranks = r; return len(r) }))
 		return nil
 	})
 	require.NoError(t, err)
@@ -89,13 +89,13 @@ func TestTrainingJobRegistersItsInputs(t *testing.T) {
 	require.NotNil(t, in)
 	assert.True(t, in["kubeconfig"].IsSecret(), "the kubeconfig must be secret")
 	assert.Equal(t, []string{"kubeconfig"}, mocks.secret["train"])
-	assert.InDelta(t, 2, in["nodeCount"].NumberValue(), 0)
+	assert.InDelta(t, 2, in["expectations"].ObjectValue()["nodes"].NumberValue(), 0)
 	assert.Equal(t, "cpu", in["training"].ObjectValue()["device"].StringValue())
 	assert.InDelta(t, 8, in["expectations"].ObjectValue()["worldSize"].NumberValue(), 0)
 	assert.Equal(t, "Libfabric", in["environment"].ObjectValue()["NCCL_NET"].StringValue())
 
 	require.Len(t, ranks, 1)
-	assert.Equal(t, jobs.Rank{
+	assert.Equal(t, report.Rank{
 		Node: "abc", Host: "worker-0", PID: 17, File: "rank0.log",
 		Network: "Libfabric", Provider: "efa", Channels: map[string]int{"NET/Libfabric": 4},
 	}, ranks[0])

@@ -12,6 +12,7 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi-go-provider/infer"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/freshness"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
@@ -60,6 +61,7 @@ func run(ctx context.Context) error {
 		AbandonCluster: os.Getenv(gate.AbandonVariable),
 		Now:            time.Now,
 		Sleep:          sleep,
+		Events:         eventlog.FromEnvironment(),
 		Log:            func(ctx context.Context, line string) { p.GetLogger(ctx).InfoStatus(line) },
 	}))
 }

@@ -17,16 +17,17 @@ func TestGateWantsWhatTheStackHas(t *testing.T) {
 		"job.model": "tiny", "job.device": "cpu", "job.deadlineSeconds": "90", "job.startupSeconds": "60",
 	}}).one(t, trainingJob, "gate")
 	assert.Equal(t, map[string]any{
-		"worldSize": 8.0, "nodes": 2.0, "gpusPerNode": 4.0, "efaPerNode": 1.0, "provider": "efa", "probes": false, "efaCounters": false,
+		"worldSize": 8.0, "nodes": 2.0, "gpusPerNode": 4.0, "efaPerNode": 1.0, "provider": "efa",
+		"requireFiInfo": false, "requireEfaCounters": false,
 	}, gate.get(t, "expectations"))
 	training, ok := gate.get(t, "training").(map[string]any)
 	require.True(t, ok)
 	assert.Equal(t, "tiny", training["model"])
 	assert.Equal(t, "cpu", training["device"])
 	for key, want := range map[string]any{
-		"launchTemplateVersion": "3", "amiRelease": settings.DefaultAMIRelease, "nodeType": "g6.12xlarge", "nodeCount": 2.0,
-		"clusterName": "ray-train-efa", "namespace": "ray", "rayCluster": "train", "region": "us-east-2",
-		"deadlineSeconds": 90.0, "readySeconds": 60.0, "hourlyUsd": 9.5548, "evidenceDir": "evidence",
+		"launchTemplateVersion": "3", "amiRelease": settings.DefaultAMIRelease, "instanceType": "g6.12xlarge",
+		"clusterName": "ray-train-efa", "namespace": "ray", "rayCluster": "train", "awsRegion": "us-east-2",
+		"deadlineSeconds": 90.0, "startupSeconds": 60.0, "hourlyUsd": 9.5548, "evidenceDir": "evidence",
 	} {
 		assert.Equal(t, want, gate.get(t, key), key)
 	}

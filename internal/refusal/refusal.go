@@ -35,8 +35,9 @@ type Refusal struct {
 	Also []string `json:"also,omitempty" pulumi:"also,optional"`
 	// ReportPath is the local file with the whole report; empty when there is none.
 	ReportPath string `json:"reportPath,omitempty" pulumi:"reportPath,optional"`
-	// Billing says what costs money until the cause is fixed.
-	Billing string `json:"billing" pulumi:"billing"`
+	// Billing says what costs money until the cause is fixed, HourlyUSD how much per hour; nil when unknown.
+	Billing   string   `json:"billing" pulumi:"billing"`
+	HourlyUSD *float64 `json:"hourlyUsd,omitempty" pulumi:"hourlyUsd,optional"`
 }
 
 var _ error = (*Refusal)(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
 // export exports what is needed after an update. Pulumi prints every output after every `pulumi up`, so
@@ -38,7 +39,7 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 // evidence says in one line how many ranks and nodes the verdict is about.
 func evidence(nodes, gpusPerNode int, job *jobs.TrainingJob) pulumi.Output {
 	return pulumi.All(job.Ranks, job.Nodes).ApplyT(func(tables []any) string {
-		ranks, _ := tables[0].([]jobs.Rank)
+		ranks, _ := tables[0].([]report.Rank)
 		seen, _ := tables[1].([]jobs.Node)
 		return fmt.Sprintf("%d of %d ranks on %d of %d GPU nodes",
 			len(ranks), nodes*gpusPerNode, len(seen), nodes)

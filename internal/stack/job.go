@@ -13,7 +13,7 @@ import (
 // wantedProvider is libfabric's name of the provider that must carry the traffic.
 const wantedProvider = "efa"
 
-// newJob makes the gate. It answers nil when the job is switched off.
+// newJob registers the gate; it returns nil when the job is switched off.
 func newJob(
 	ctx *pulumi.Context, s settings.Settings, plan capacity.Plan,
 	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string,
@@ -30,20 +30,20 @@ func newJob(
 		Environment:           pulumi.ToStringMap(environment),
 		LaunchTemplateVersion: made.LaunchTemplateVersion,
 		AMIRelease:            made.GPUAMIRelease,
-		NodeType:              pulumi.String(plan.GPU.Name),
-		NodeCount:             pulumi.Int(s.GPU.Nodes),
+		InstanceType:          pulumi.String(plan.GPU.Name),
 		ChartVersions:         pulumi.ToStringMap(chartVersions(s)),
 		RayClusterSpec:        pulumi.String(work.RayClusterSpec),
 		Training:              s.Job.Training,
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
-			Provider: wantedProvider, EFACounters: s.Job.RequireEFACounters, Probes: s.Job.RequireFIInfo,
+			Provider:           wantedProvider,
+			RequireEFACounters: s.Job.RequireEFACounters, RequireFIInfo: s.Job.RequireFIInfo,
 		},
-		ReadySeconds:    s.Job.StartupSeconds,
+		StartupSeconds:  s.Job.StartupSeconds,
 		DeadlineSeconds: s.Job.DeadlineSeconds,
 		HourlyUSD:       plan.Estimate.HourlyUSD(),
-		Region:          pulumi.String(s.AWSRegion),
+		AWSRegion:       pulumi.String(s.AWSRegion),
 		EvidenceDir:     s.Job.EvidenceDir,
 	}, pulumi.DependsOn(work.Made))
 }

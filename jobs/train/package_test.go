@@ -3,6 +3,8 @@ package train_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,4 +43,16 @@ func TestZipHoldsTheCodeAndIsRepeatable(t *testing.T) {
 	source, err := os.ReadFile("raytrain_job/__main__.py")
 	require.NoError(t, err)
 	assert.Equal(t, string(source), text.String())
+}
+
+// Code that is no known revision makes every proven stack run its job again.
+func TestCodeIsAKnownRevision(t *testing.T) {
+	t.Parallel()
+	code, err := train.Zip()
+	require.NoError(t, err)
+	sum := sha256.Sum256(code)
+	assert.NotEqual(t, hex.EncodeToString(sum[:16]), train.Revision(code),
+		"the training code changed: if it still computes the same, add %x to equivalent in revision.go; "+
+			"otherwise replace the list by it", sum[:16])
+	assert.NotEqual(t, train.Revision(code), train.Revision([]byte("other")))
 }

@@ -47,7 +47,7 @@ func TestDecide(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, test.want, attempt.Decide(test.record, test.job, "wanted"))
+			assert.Equal(t, test.want, attempt.Decide(test.record, test.job, attempt.Proof{Hash: "wanted"}))
 		})
 	}
 }

@@ -2,7 +2,7 @@ package attempt
 
 import "github.com/ray-train-efa/ray-train-efa/rayapi"
 
-// Job is what Ray says about the job that a record names.
+// Job is the state of a record's job according to Ray.
 type Job string
 
 // The kinds of answer.
@@ -18,8 +18,8 @@ const (
 	Ended Job = "ended"
 )
 
-// Classify says what Ray's answer about a record's job means. A nil job is one
-// that Ray does not know.
+// Classify returns what Ray's answer about a record's job means. A nil job is one that Ray does not
+// know.
 func Classify(record Record, job *rayapi.Job) Job {
 	switch {
 	case job == nil:
@@ -41,7 +41,7 @@ type Action string
 
 // The actions.
 const (
-	// Adopt goes on with the recorded attempt: wait for it and judge it.
+	// Adopt continues the recorded attempt: wait for its job and judge it.
 	Adopt Action = "adopt"
 	// Submit starts the next attempt.
 	Submit Action = "submit"
@@ -49,18 +49,17 @@ const (
 	StopThenSubmit Action = "stop-then-submit"
 )
 
-// Decide says what a wanted proof leads to, given the record (nil when there is
-// none) and Ray's answer about its job.
+// Decide returns what to do for a wanted proof, given the record (nil when there is none) and Ray's
+// answer about its job.
 //
-// Only an unsettled attempt with the wanted hash is adopted, whether its job
-// still runs or has ended since. A settled one was judged before: yesterday's
-// success is never today's proof. An absent job is not submitted again under
-// its id: whether it ever ran cannot be known.
-func Decide(record *Record, job Job, wanted string) Action {
+// Only an unsettled attempt of the wanted proof is adopted, whether its job still runs or has ended
+// since. A settled one was judged before, and an old success never counts as a new proof. An absent
+// job is not submitted again under its id: whether it ever ran cannot be known.
+func Decide(record *Record, job Job, wanted Proof) Action {
 	if record == nil {
 		return Submit
 	}
-	adoptable := !record.Settled && record.ProofHash == wanted
+	adoptable := !record.Settled && wanted.Matches(record.ProofHash)
 	for _, row := range decisions {
 		if row.job == job && row.adoptable == adoptable {
 			return row.action
@@ -88,8 +87,8 @@ var decisions = []struct {
 	{Foreign, false, Submit},
 }
 
-// Next is the record of the attempt that follows: after the recorded one, and
-// after the newest that the state knows, for a record that somebody removed.
+// Next returns the record of the following attempt. Its number is above the recorded one and above
+// known, the newest in the state: the record may have been removed.
 func Next(record *Record, known int, instance, name, wanted string) Record {
 	number := known
 	if record != nil {

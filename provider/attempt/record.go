@@ -1,6 +1,6 @@
-// Package attempt makes sure that a training job runs exactly once for each
-// attempt. Pulumi keeps state only when an operation returns, so the truth
-// about an attempt lies in the cluster, where a killed update cannot lose it.
+// Package attempt makes sure that a training job runs exactly once for each attempt, and defines
+// what an attempt proves. Pulumi stores state only when an operation returns, so the record of an
+// attempt is in the cluster, where a killed update cannot lose it.
 package attempt
 
 import (
@@ -10,10 +10,10 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/ray-train-efa/ray-train-efa/provider/counters"
+	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 )
 
-// Record is what the cluster knows about the newest attempt of one resource.
+// Record is what the cluster stores about the newest attempt of one resource.
 // It is written before the job is submitted.
 type Record struct {
 	// Instance identifies one life of the resource, from create to delete.
@@ -29,11 +29,11 @@ type Record struct {
 	SubmissionID string `json:"submissionId"`
 	// Session is the head's session at the submission; empty before it.
 	Session string `json:"session"`
-	// Counters are what the worker pods' EFA counters stood at before the
-	// submission, by pod; null when they could not be read.
-	Counters map[string]counters.Reading `json:"counters,omitempty"`
-	// Settled is true once the attempt was judged or given up. A settled
-	// attempt proves nothing ever again.
+	// Counters are the worker pods' EFA counters before the submission, by pod; null when they could
+	// not be read.
+	Counters map[string]preflight.Reading `json:"counters,omitempty"`
+	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is never
+	// adopted.
 	Settled bool `json:"settled"`
 }
 
@@ -46,8 +46,8 @@ var ErrInvalidName = errors.New("invalid resource name")
 
 var validName = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 
-// ValidateName tells whether a resource's name can be part of a submission id
-// and of a ConfigMap's name.
+// ValidateName returns an error unless a resource's name can be part of a submission id and of a
+// ConfigMap's name.
 func ValidateName(name string) error {
 	if len(name) > nameLength || !validName.MatchString(name) {
 		return fmt.Errorf("checking %q: %w: use at most %d of a-z, 0-9 and -, a letter first, e.g. \"train\"",
@@ -56,8 +56,8 @@ func ValidateName(name string) error {
 	return nil
 }
 
-// SubmissionID names one attempt for good: Ray appends to the log of an id that
-// is used again, and old lines could pass for new ones.
+// SubmissionID returns the id of one attempt's job. No id is used twice: Ray appends to the log of
+// an id that is used again, and old lines could be taken for new ones.
 func SubmissionID(name, proofHash string, number int) string {
 	return fmt.Sprintf("%s-%.8s-a%d", name, proofHash, number)
 }

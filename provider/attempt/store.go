@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// ErrConcurrent means that another update changed the record meanwhile.
+// ErrConcurrent means that another update changed the record in the meantime.
 var ErrConcurrent = errors.New("another update is working on this job")
 
 // recordKey is the ConfigMap's only key.
@@ -23,17 +23,17 @@ type Store struct {
 	kubernetes kubernetes.Interface
 	namespace  string
 	name       string
-	// exists and version are what was last seen of the record.
+	// exists and version are the record's as it was last read or written.
 	exists  bool
 	version string
 }
 
-// NewStore makes the store of the resource called name.
+// NewStore returns the store of the resource called name.
 func NewStore(client kubernetes.Interface, namespace, name string) *Store {
 	return &Store{kubernetes: client, namespace: namespace, name: "raytrain-" + name}
 }
 
-// Load reads the record; nil when there is none.
+// Load returns the record; nil when there is none.
 func (s *Store) Load(ctx context.Context) (*Record, error) {
 	object, err := s.kubernetes.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -45,14 +45,14 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	}
 	var record Record
 	if err := json.Unmarshal([]byte(object.Data[recordKey]), &record); err != nil {
-		return nil, fmt.Errorf("decoding attempt record %q in namespace %q (to give it up: kubectl -n %s delete configmap %s): %w",
+		return nil, fmt.Errorf("decoding attempt record %q in namespace %q (to discard it: kubectl -n %s delete configmap %s): %w",
 			s.name, s.namespace, s.namespace, s.name, err)
 	}
 	s.exists, s.version = true, object.ResourceVersion
 	return &record, nil
 }
 
-// Save writes the record, if it is still as it was last seen.
+// Save writes the record, if it did not change since it was last read or written.
 func (s *Store) Save(ctx context.Context, record Record) error {
 	text, err := json.Marshal(record)
 	if err != nil {

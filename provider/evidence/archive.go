@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -17,18 +18,19 @@ import (
 // Bundle is everything that is kept of one attempt.
 type Bundle struct {
 	// Rehearsed marks a run on the embedded cloud, on every page.
-	Rehearsed    bool            `json:"rehearsed"`
-	SubmissionID string          `json:"submissionId"`
-	Attempt      int             `json:"attempt"`
-	Nonce        string          `json:"nonce"`
-	ProofHash    string          `json:"proofHash"`
-	Job          rayapi.Job      `json:"job"`
-	Result       *Result         `json:"result"`
-	Counters     *jobs.Counters  `json:"counters"`
-	HourlyUSD    float64         `json:"hourlyUsd"`
-	Refusal      string          `json:"refusal"`
-	Report       json.RawMessage `json:"report"`
-	Manifests    []Manifest      `json:"manifests"`
+	Rehearsed    bool           `json:"rehearsed"`
+	SubmissionID string         `json:"submissionId"`
+	Attempt      int            `json:"attempt"`
+	Nonce        string         `json:"nonce"`
+	ProofHash    string         `json:"proofHash"`
+	Job          rayapi.Job     `json:"job"`
+	Result       *Result        `json:"result"`
+	Counters     *jobs.Counters `json:"counters"`
+	HourlyUSD    float64        `json:"hourlyUsd"`
+	// Refusal is null when the run passed.
+	Refusal   *refusal.Refusal `json:"refusal"`
+	Report    json.RawMessage  `json:"report"`
+	Manifests []Manifest       `json:"manifests"`
 }
 
 // RehearsedNotice is printed on everything that a rehearsal writes.
@@ -119,8 +121,8 @@ func text(bundle Bundle, result report.Report) ([]byte, error) {
 	} else {
 		fmt.Fprintln(&out, "EFA counters: not readable in the pods")
 	}
-	if bundle.Refusal != "" {
-		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal)
+	if bundle.Refusal != nil {
+		fmt.Fprintf(&out, "\nrefused:\n%s\n", bundle.Refusal.Error())
 	}
 	fmt.Fprintln(&out)
 	if err := render.Text(&out, result, render.Options{}); err != nil {

@@ -27,9 +27,9 @@ type Run struct {
 	// for nothing.
 	Gaps error
 	// Counters is how far the EFA hardware counters moved; nil when they could
-	// not be read, which CountersWanted makes an error.
-	Counters       *jobs.Counters
-	CountersWanted bool
+	// not be read, which RequireEFACounters makes an error.
+	Counters           *jobs.Counters
+	RequireEFACounters bool
 }
 
 // Result is what rank 0 measured.
@@ -95,7 +95,22 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	} else {
 		verdict.Findings = ordered(verdict.Findings, found)
 	}
+	placeRanks(verdict.Ranks, list)
 	return Judgement{Report: verdict, Manifests: list, Result: result(run.Files)}, nil
+}
+
+// placeRanks adds to the logs' view of each rank what its manifest knows.
+func placeRanks(ranks []report.Rank, manifests []Manifest) {
+	for i := range ranks {
+		for _, manifest := range manifests {
+			if manifest.Rank == ranks[i].Rank {
+				ranks[i].Node = manifest.Node
+			}
+		}
+		if ranks[i].Channels == nil {
+			ranks[i].Channels = map[string]int{}
+		}
+	}
 }
 
 // failedEarly says that the script is to blame, and not what logs it.
@@ -223,7 +238,7 @@ func checkCounters(run Run) []report.Finding {
 			Cause: "/sys/class/infiniband shows no EFA counters in the pods, or a pod was replaced: what the devices moved is unknown",
 			Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
 		}
-		if run.CountersWanted {
+		if run.RequireEFACounters {
 			found.Severity = report.Error
 		}
 		return []report.Finding{found}

@@ -41,7 +41,7 @@ func TestCheckCounters(t *testing.T) {
 		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &jobs.Counters{}}, "efa-counters-low", report.Error},
 		{"a job that failed", Run{Status: rayapi.Failed, Counters: moved(1, 1)}, "", ""},
 		{"unreadable", Run{Status: rayapi.Succeeded}, "efa-counters-unreadable", report.Note},
-		{"unreadable, asked for", Run{Status: rayapi.Succeeded, CountersWanted: true}, "efa-counters-unreadable", report.Error},
+		{"unreadable, asked for", Run{Status: rayapi.Succeeded, RequireEFACounters: true}, "efa-counters-unreadable", report.Error},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestCheckNamesEveryBadInput(t *testing.T) {
 		{"imageDigest", put("imageDigest", property.New("repo:latest")), "raytrain image pin"},
 		{"environment", set("environment", "RAYTRAIN_NONCE", property.New("x")), "reserved"},
 		{"environment", set("environment", "HF_TOKEN", property.New("x").WithSecret(true)), "secret"},
-		{"nodeCount", put("nodeCount", property.New(0.0)), "1 or more"},
+		{"startupSeconds", put("startupSeconds", property.New(0.0)), "1 or more"},
 		{"deadlineSeconds", put("deadlineSeconds", property.New(-1.0)), "1 or more"},
 		{"training", set("training", "device", property.New("tpu")), `["cuda" "cpu"]`},
 		{"training", set("training", "steps", property.New(0.0)), "steps 0"},

@@ -1,179 +1,100 @@
 package gate
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
-	"github.com/ray-train-efa/ray-train-efa/provider/refusal"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// conclude turns a judgement into a state and files the evidence.
-func (r *runner) conclude(
-	end ending, judgement evidence.Judgement, moved *jobs.Counters, log []byte, files []evidence.File,
+// conclude turns a judgement into a state and archives the evidence.
+func (o operation) conclude(
+	begun run, end outcome, gathered collected, judgement evidence.Judgement,
 ) (State, error) {
-	state := r.attempted()
-	result := judgement.Report
-	state.Verdict = string(result.Verdict)
-	state.JobStatus = string(end.job.Status)
-	state.Findings = slices.Concat(r.stillActive(end), findings(result.Findings), r.seenAround.found)
-	state.Ranks = ranks(result.Ranks, judgement.Manifests)
-	state.Counters = moved
+	end.job.Message = string(begun.head.redact([]byte(end.job.Message)))
+	state := o.attempted(begun)
+	state.Verdict = judgement.Report.Verdict
+	state.JobStatus = end.job.Status
+	state.Findings = slices.Concat(o.stillActive(end), judgement.Report.Findings, begun.cluster.found)
+	state.Ranks = judgement.Report.Ranks
+	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)
 	state.WorldSize = &seen
 	if judgement.Result != nil {
 		state.StepsPerSecond, state.FinalLoss = judgement.Result.StepsPerSecond, judgement.Result.FinalLoss
 	}
-	path, err := filepath.Abs(filepath.Join(r.in.EvidenceDir, r.record.SubmissionID, "report.txt"))
+	path, err := filepath.Abs(filepath.Join(o.in.EvidenceDir, begun.record.SubmissionID, "report.txt"))
 	if err != nil {
-		return State{}, fmt.Errorf("naming the report of %q: %w", r.record.SubmissionID, err)
+		return State{}, fmt.Errorf("naming the report of %q: %w", begun.record.SubmissionID, err)
 	}
 	state.ReportPath = path
-	if state.Verdict != verdictEFA || end.job.Status != rayapi.Succeeded {
-		state.Refusal = refusal.Render(r.refusal(state, end, log))
+	if state.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
+		state.Refusal = refuseRun(state, end, gathered.log)
 	}
+	files := slices.Clone(gathered.files)
 	for i := range files {
-		files[i].Text = r.redact(files[i].Text)
+		files[i].Text = begun.head.redact(files[i].Text)
 	}
-	end.job.Message = string(r.redact([]byte(end.job.Message)))
 	_, err = evidence.Archive(filepath.Dir(filepath.Dir(path)), evidence.Bundle{
-		Rehearsed: r.env.Rehearsed, SubmissionID: r.record.SubmissionID, Attempt: r.record.Number,
-		Nonce: r.record.Nonce, ProofHash: r.hash, Job: end.job, Result: judgement.Result, Counters: moved,
-		HourlyUSD: r.in.HourlyUSD, Refusal: state.Refusal, Manifests: judgement.Manifests,
-	}, result, files, log)
-	if err != nil {
-		return State{}, err
-	}
-	return state, nil
+		Rehearsed: o.env.Rehearsed, SubmissionID: begun.record.SubmissionID, Attempt: begun.record.Number,
+		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.job, Result: judgement.Result,
+		Counters: gathered.counters, HourlyUSD: o.in.HourlyUSD, Refusal: state.Refusal,
+		Manifests: judgement.Manifests,
+	}, judgement.Report, files, gathered.log)
+	return state, err
 }
 
-func (r *runner) refusal(state State, end ending, log []byte) refusal.Refusal {
-	said := refusal.Refusal{
-		Verdict: state.Verdict, Rehearsed: r.env.Rehearsed, SubmissionID: state.SubmissionID,
-		JobStatus: state.JobStatus, ExitCode: end.job.ExitCode,
-		RanksSeen: *state.WorldSize, WorldSize: r.in.Expectations.WorldSize,
-		TimedOut: end.timedOut, StillActive: end.stillActive, DeadlineSeconds: r.in.DeadlineSeconds,
-		Findings: state.Findings, ReportPath: state.ReportPath, HourlyUSD: r.in.HourlyUSD,
-	}
-	if end.job.Status == rayapi.Failed {
-		said.Output = string(log)
-		if len(bytes.TrimSpace(log)) == 0 { // the driver never started
-			said.Output = string(r.redact([]byte(end.job.Message)))
-		}
-	}
-	return said
-}
-
-// stillActive is the finding about a job that goes on after it was told to stop.
-func (r *runner) stillActive(end ending) []jobs.Finding {
+// stillActive is the finding about a job that did not end when it was stopped.
+func (o operation) stillActive(end outcome) []report.Finding {
 	if !end.stillActive {
 		return nil
 	}
-	return []jobs.Finding{{
-		Code: "job-still-active", Severity: "error", Text: string(end.job.Status) + ": " + string(r.redact([]byte(end.job.Message))),
-		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; it may go on, or start, and hold the GPUs", stopPatience),
+	return []report.Finding{{
+		Code: "job-still-active", Severity: report.Error, Text: string(end.job.Status) + ": " + end.job.Message,
+		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; it may continue, or start, and hold the GPUs",
+			stopTimeout),
 		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay makes new ones), then pulumi up",
-			r.in.Namespace, r.in.RayCluster),
+			o.in.Namespace, o.in.RayCluster),
 	}}
 }
 
-// attempted is a state without an outcome yet. Its attempt number is the newest
-// that is known, so that none is used twice even when the record is lost.
-func (r *runner) attempted() State {
-	state := TrainingJob{r.env}.unproven(r.in)
-	state.ProofHash = r.hash
-	state.Attempt = max(r.record.Number, r.known)
-	if r.previous != nil {
-		state.Attempt = max(state.Attempt, r.previous.Number)
-	}
-	state.SubmissionID = r.record.SubmissionID
-	if r.seenAround.pods != nil {
-		state.Nodes, state.Pods = r.seenAround.nodes, r.seenAround.pods
+// attempted returns the state of a run without an outcome. Its attempt number is the newest that is
+// known, so that none is used twice even when the record is lost.
+func (o operation) attempted(begun run) State {
+	state := unproven(o.in, o.env.Rehearsed)
+	state.ProofHash = o.proof.Hash
+	state.Attempt = begun.number
+	state.SubmissionID = begun.record.SubmissionID
+	if begun.cluster.pods != nil {
+		state.Nodes, state.Pods = begun.cluster.nodes, begun.cluster.pods
 	}
 	return state
 }
 
-// refusedBefore is the state when the preflight says no: no job ran.
-func (r *runner) refusedBefore(found []jobs.Finding) State {
-	state := r.attempted()
+// refusedBefore returns the state when the preflight refused the job: none ran.
+func (o operation) refusedBefore(begun run, found []report.Finding) State {
+	state := o.attempted(begun)
 	state.Findings = found
-	state.Refusal = refusal.Render(refusal.Refusal{
-		Verdict: state.Verdict, Rehearsed: r.env.Rehearsed, Findings: found, HourlyUSD: r.in.HourlyUSD,
-	})
+	state.Refusal = refuse(state, "preflight", "refused before the job: verdict "+string(state.Verdict), "pulumi up")
 	return state
 }
 
-// interrupted is the state when the operation ended before its job was judged:
-// cancelled, out of time, or cut off. The record stays unsettled, and the next
-// update adopts the job.
-func (r *runner) interrupted(cause error) State {
-	state := r.attempted()
-	what := "before a job was submitted"
+// interrupted returns the state when the operation ended before its job was judged: cancelled, out
+// of time, or cut off. The record stays unsettled, and the next update adopts the job.
+func (o operation) interrupted(begun run, cause error) State {
+	state := o.attempted(begun)
+	when := "before a job was submitted"
 	if state.SubmissionID != "" {
-		what = "before job " + state.SubmissionID + " was judged; if it runs, it goes on"
+		when = "before job " + state.SubmissionID + " was judged; if it runs, it continues"
 	}
-	state.Findings = []jobs.Finding{{
-		Code: "interrupted", Severity: "error", Text: cause.Error(),
-		Cause: "the update was cancelled, ran out of time or lost the cluster " + what,
+	state.Findings = []report.Finding{{
+		Code: "interrupted", Severity: report.Error, Text: cause.Error(),
+		Cause: "the update was cancelled, ran out of time or lost the cluster " + when,
 		Next:  "pulumi up (adopts a job that runs or ended since), or pulumi destroy (stops it)",
 	}}
-	state.Refusal = refusal.Render(refusal.Refusal{
-		Verdict: state.Verdict, Rehearsed: r.env.Rehearsed, Interrupted: true, SubmissionID: state.SubmissionID,
-		Findings: state.Findings, HourlyUSD: r.in.HourlyUSD,
-	})
+	state.Refusal = refuse(state, "interrupted", "interrupted before there was a verdict", "pulumi up")
 	return state
-}
-
-// driverLog is the job's output, for people; nil when there is none to read.
-func (r *runner) driverLog(ctx context.Context, job rayapi.Job) []byte {
-	log, err := r.ray.DriverLog(ctx, job)
-	if err != nil {
-		return nil
-	}
-	return r.redact(log)
-}
-
-// redact removes the cluster's token: user code can see and print it.
-func (r *runner) redact(text []byte) []byte {
-	if r.token == "" {
-		return text
-	}
-	return bytes.ReplaceAll(text, []byte(r.token), []byte("[token removed]"))
-}
-
-func findings(list []report.Finding) []jobs.Finding {
-	converted := make([]jobs.Finding, 0, len(list))
-	for _, f := range list {
-		converted = append(converted, jobs.Finding{
-			Code: f.Code, Severity: string(f.Severity), Rank: f.Rank, File: f.File, Line: f.Line,
-			Text: f.Text, Cause: f.Cause, Next: f.Next,
-		})
-	}
-	return converted
-}
-
-// ranks joins the logs' view of each rank with its manifest's.
-func ranks(list []report.Rank, manifests []evidence.Manifest) []jobs.Rank {
-	nodes := map[int]string{}
-	for _, manifest := range manifests {
-		nodes[manifest.Rank] = manifest.Node
-	}
-	converted := make([]jobs.Rank, 0, len(list))
-	for _, rank := range list {
-		channels := rank.Channels
-		if channels == nil {
-			channels = map[string]int{}
-		}
-		converted = append(converted, jobs.Rank{
-			Rank: rank.Rank, Node: nodes[rank.Rank], Host: rank.Host, PID: rank.PID, File: rank.File,
-			Network: rank.Network, Provider: rank.Provider, Channels: channels,
-		})
-	}
-	return converted
 }

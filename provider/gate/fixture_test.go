@@ -108,7 +108,7 @@ func newWorld(t *testing.T) *world {
 		"imageDigest":           property.New("repo@" + digest),
 		"environment":           property.New(map[string]property.Value{"NCCL_NET": property.New("Libfabric")}),
 		"launchTemplateVersion": property.New("1"), "amiRelease": property.New("1.36-1"),
-		"nodeType": property.New("g6.12xlarge"), "nodeCount": property.New(2.0),
+		"instanceType":   property.New("g6.12xlarge"),
 		"chartVersions":  property.New(map[string]property.Value{"kuberay-operator": property.New("1.6.2")}),
 		"rayClusterSpec": property.New("{}"),
 		"training": property.New(map[string]property.Value{
@@ -118,10 +118,11 @@ func newWorld(t *testing.T) *world {
 		}),
 		"expectations": property.New(map[string]property.Value{
 			"worldSize": property.New(8.0), "nodes": property.New(2.0), "gpusPerNode": property.New(4.0),
-			"efaPerNode": property.New(1.0), "provider": property.New("efa"), "efaCounters": property.New(false), "probes": property.New(false),
+			"efaPerNode": property.New(1.0), "provider": property.New("efa"),
+			"requireEfaCounters": property.New(false), "requireFiInfo": property.New(false),
 		}),
-		"readySeconds": property.New(30.0), "deadlineSeconds": property.New(300.0),
-		"hourlyUsd": property.New(9.55), "region": property.New("us-east-2"),
+		"startupSeconds": property.New(30.0), "deadlineSeconds": property.New(300.0),
+		"hourlyUsd": property.New(9.55), "awsRegion": property.New("us-east-2"),
 		"evidenceDir": property.New(w.evidence),
 	}
 	w.start()

@@ -215,9 +215,9 @@ func TestWhatNeedsANewProof(t *testing.T) {
 		{"chartVersions", property.New(map[string]property.Value{"kuberay-operator": property.New("1.7.0")}), 2},
 		{"rayClusterSpec", property.New(`{"a":1}`), 2},
 		{"deadlineSeconds", property.New(500.0), 1},
-		{"readySeconds", property.New(31.0), 1},
+		{"startupSeconds", property.New(31.0), 1},
 		{"hourlyUsd", property.New(12.0), 1},
-		{"region", property.New("us-west-2"), 1},
+		{"awsRegion", property.New("us-west-2"), 1},
 		{"kubeconfig", property.New(kubeconfig + " ").WithSecret(true), 1},
 	}
 	for _, test := range tests {

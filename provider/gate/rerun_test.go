@@ -243,7 +243,7 @@ func TestRefusedBeforeTheJob(t *testing.T) {
 	object.Status.Allocatable["vpc.amazonaws.com/efa"] = *quantity.NewQuantity(0, quantity.DecimalSI)
 	_, err = w.kube.CoreV1().Nodes().Update(t.Context(), object, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	w.inputs["readySeconds"] = property.New(1800.0)
+	w.inputs["startupSeconds"] = property.New(1800.0)
 	began := w.time()
 
 	err = w.up()
@@ -329,7 +329,7 @@ func TestCounters(t *testing.T) {
 			w := newWorld(t)
 			w.exec = test.exec
 			expectations := w.inputs["expectations"].AsMap()
-			w.inputs["expectations"] = property.New(expectations.Set("efaCounters", property.New(test.wanted)))
+			w.inputs["expectations"] = property.New(expectations.Set("requireEfaCounters", property.New(test.wanted)))
 			err := w.up()
 			if test.code == "" {
 				require.NoError(t, err)
@@ -382,6 +382,6 @@ func TestForeignJobIsNotAdopted(t *testing.T) {
 		}
 		return 0, ""
 	}
-	require.ErrorContains(t, w.up(), "somebody else")
+	require.ErrorContains(t, w.up(), "another client")
 	assert.Equal(t, "none", w.text("verdict"))
 }

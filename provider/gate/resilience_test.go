@@ -102,7 +102,7 @@ func TestHeadThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	w := newWorld(t)
 	killed(w)
 	w.end(rayapi.Succeeded)
-	w.inputs["readySeconds"] = property.New(600.0)
+	w.inputs["startupSeconds"] = property.New(600.0)
 	begun := w.time()
 	w.deaf = func() bool { return w.time().Sub(begun) < 2*time.Minute }
 	require.NoError(t, w.up())
@@ -144,7 +144,7 @@ func TestAdoptedJobKeepsItsCounters(t *testing.T) {
 		return "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\n"
 	}
 	expectations := w.inputs["expectations"].AsMap()
-	w.inputs["expectations"] = property.New(expectations.Set("efaCounters", property.New(true)))
+	w.inputs["expectations"] = property.New(expectations.Set("requireEfaCounters", property.New(true)))
 	killed(w)
 	w.end(rayapi.Succeeded)
 	require.NoError(t, w.up())

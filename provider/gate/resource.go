@@ -10,13 +10,15 @@ import (
 	"github.com/pulumi/pulumi-go-provider/infer"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Cluster is what the gate needs of a cluster; kube.Cluster is the real one.
+// Cluster is how the gate reaches a cluster; kube.Cluster implements it.
 type Cluster interface {
 	Kubernetes() kubernetes.Interface
 	Ray(ctx context.Context, namespace, rayCluster string) (client *rayapi.Client, token string, err error)
@@ -24,7 +26,7 @@ type Cluster interface {
 	Presence(ctx context.Context, name, region string) (kube.Presence, error)
 }
 
-// Environment is everything outside that the gate depends on.
+// Environment is what the gate depends on outside this package.
 type Environment struct {
 	Connect func(kubeconfig string) (Cluster, error)
 	// Code is the zip of the training code, Entrypoint its command.
@@ -32,13 +34,15 @@ type Environment struct {
 	Entrypoint string
 	// Rehearsed is true on the embedded cloud.
 	Rehearsed bool
-	// AbandonCluster is the name of an unreachable cluster whose job may be
-	// given up without knowing whether it runs; usually empty.
+	// AbandonCluster is the name of an unreachable cluster whose job may be forgotten without
+	// knowing whether it runs; usually empty.
 	AbandonCluster string
 	Now            func() time.Time
 	Sleep          func(ctx context.Context, d time.Duration) error
-	// Log tells a person what is going on, one line at a time.
+	// Log shows the user one line of progress.
 	Log func(ctx context.Context, line string)
+	// Events receives the refusal of a red update.
+	Events eventlog.Log
 }
 
 // TrainingJob is the resource raytrain:index:TrainingJob.
@@ -46,29 +50,29 @@ type TrainingJob struct {
 	env Environment
 }
 
-// New makes the resource.
+// New returns the resource.
 func New(env Environment) TrainingJob { return TrainingJob{env} }
 
 var (
-	_ infer.CustomResource[Inputs, State] = TrainingJob{}
-	_ infer.CustomCheck[Inputs]           = TrainingJob{}
-	_ infer.CustomDiff[Inputs, State]     = TrainingJob{}
-	_ infer.CustomUpdate[Inputs, State]   = TrainingJob{}
-	_ infer.CustomRead[Inputs, State]     = TrainingJob{}
-	_ infer.CustomDelete[State]           = TrainingJob{}
+	_ infer.CustomResource[jobs.Inputs, State] = TrainingJob{}
+	_ infer.CustomCheck[jobs.Inputs]           = TrainingJob{}
+	_ infer.CustomDiff[jobs.Inputs, State]     = TrainingJob{}
+	_ infer.CustomUpdate[jobs.Inputs, State]   = TrainingJob{}
+	_ infer.CustomRead[jobs.Inputs, State]     = TrainingJob{}
+	_ infer.CustomDelete[State]                = TrainingJob{}
 )
 
-// Annotate gives the resource its token.
+// Annotate sets the resource's token.
 func (TrainingJob) Annotate(a infer.Annotator) {
 	a.SetToken("index", "TrainingJob")
 }
 
-// instanceLength is that of the random part of a resource's id.
+// instanceLength is the length of the random part of a resource's id.
 const instanceLength = 8
 
 func resourceID(name, instance string) string { return name + "-" + instance }
 
-// splitID takes a resource id apart.
+// splitID returns the parts of a resource's id.
 func splitID(id string) (name, instance string, err error) {
 	i := strings.LastIndexByte(id, '-')
 	if i < 1 || len(id)-i-1 != instanceLength {
@@ -79,111 +83,109 @@ func splitID(id string) (name, instance string, err error) {
 
 var errForeignID = errors.New("not made by this provider; next: pulumi state delete URN, which forgets the job and stops nothing")
 
-// Create runs the job, or adopts the one that a killed update left running.
-// Nothing runs in a preview.
-func (t TrainingJob) Create(
-	ctx context.Context, req infer.CreateRequest[Inputs],
-) (infer.CreateResponse[State], error) {
-	if req.DryRun {
-		return infer.CreateResponse[State]{Output: t.unproven(req.Inputs)}, nil
-	}
-	run, err := t.prepare(ctx, req.Name, "", req.Inputs, 0)
-	if err != nil {
-		return infer.CreateResponse[State]{}, err
-	}
-	state, err := run.execute(ctx)
-	if err != nil {
-		return infer.CreateResponse[State]{}, err
-	}
-	return infer.CreateResponse[State]{ID: resourceID(req.Name, run.instance), Output: state}, state.failure()
+// proof identifies what a run with these inputs would prove.
+func (t TrainingJob) proof(in jobs.Inputs) (attempt.Proof, error) {
+	return attempt.NewProof(in, attempt.Code{Revision: train.Revision(t.env.Code), Entrypoint: t.env.Entrypoint})
 }
 
-// Update runs a job only when the wanted proof is not at hand; other changes
-// are stored.
+// Create runs the job, or adopts the one that a killed update left running. Nothing runs in a
+// preview.
+func (t TrainingJob) Create(
+	ctx context.Context, req infer.CreateRequest[jobs.Inputs],
+) (infer.CreateResponse[State], error) {
+	if req.DryRun {
+		return infer.CreateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
+	}
+	operation, err := t.prepare(ctx, req.Name, "", req.Inputs, 0)
+	if err != nil {
+		return infer.CreateResponse[State]{}, err
+	}
+	state, instance, err := operation.execute(ctx)
+	if err != nil {
+		return infer.CreateResponse[State]{}, err
+	}
+	return infer.CreateResponse[State]{ID: resourceID(req.Name, instance), Output: state}, t.fail(ctx, state)
+}
+
+// Update runs a job only when the required proof is missing; other changes are stored.
 func (t TrainingJob) Update(
-	ctx context.Context, req infer.UpdateRequest[Inputs, State],
+	ctx context.Context, req infer.UpdateRequest[jobs.Inputs, State],
 ) (infer.UpdateResponse[State], error) {
 	name, instance, err := splitID(req.ID)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
-	hash, err := t.proofHash(req.Inputs)
+	proof, err := t.proof(req.Inputs)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
-	proven := req.State.green() && hash == req.State.ProofHash
+	stored := infer.UpdateResponse[State]{Output: req.State.withInputs(req.Inputs)}
+	proven := req.State.green() && proof.Matches(req.State.ProofHash)
 	if req.DryRun {
 		if !proven {
-			return infer.UpdateResponse[State]{Output: t.unproven(req.Inputs)}, nil
+			return infer.UpdateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
 		}
-		return infer.UpdateResponse[State]{Output: withInputs(req.State, req.Inputs)}, nil
+		return stored, nil
 	}
-	run, err := t.prepare(ctx, name, instance, req.Inputs, req.State.Attempt)
+	operation, err := t.prepare(ctx, name, instance, req.Inputs, req.State.Attempt)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
 	if proven {
-		// The cluster behind a new kubeconfig may be another one, which proved
-		// nothing: its record tells.
-		proven, err = run.proved(ctx, req.State)
-		if err != nil {
-			return infer.UpdateResponse[State]{}, err
-		}
+		// The cluster behind a new kubeconfig may be another one, which has no such record.
+		proven, err = operation.proved(ctx, req.State)
 	}
-	if proven {
-		return infer.UpdateResponse[State]{Output: withInputs(req.State, req.Inputs)}, nil
+	if err != nil || proven {
+		return stored, err
 	}
-	state, err := run.execute(ctx)
+	state, _, err := operation.execute(ctx)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
-	return infer.UpdateResponse[State]{Output: state}, state.failure()
+	return infer.UpdateResponse[State]{Output: state}, t.fail(ctx, state)
 }
 
-// Read returns what is stored, and the same error again for a red state: a
-// refresh must not heal it.
+// fail reports a red state as an event and as the error that fails the update; nil when green.
+func (t TrainingJob) fail(ctx context.Context, state State) error {
+	if state.Refusal != nil {
+		if err := t.env.Events.Append(eventlog.Event{Refusal: state.Refusal}); err != nil {
+			t.env.Log(ctx, err.Error()) // the state holds the refusal too
+		}
+	}
+	return state.failure()
+}
+
+// Read returns what is stored, and the same error again for a red state: a refresh must not turn it
+// green.
 func (t TrainingJob) Read(
-	_ context.Context, req infer.ReadRequest[Inputs, State],
-) (infer.ReadResponse[Inputs, State], error) {
+	_ context.Context, req infer.ReadRequest[jobs.Inputs, State],
+) (infer.ReadResponse[jobs.Inputs, State], error) {
 	if _, _, err := splitID(req.ID); err != nil {
-		return infer.ReadResponse[Inputs, State]{}, err
+		return infer.ReadResponse[jobs.Inputs, State]{}, err
 	}
 	if req.State.Verdict == "" {
-		return infer.ReadResponse[Inputs, State]{}, fmt.Errorf("importing %q: %w", req.ID, errNoImport)
+		return infer.ReadResponse[jobs.Inputs, State]{}, fmt.Errorf("importing %q: %w", req.ID, errNoImport)
 	}
-	return infer.ReadResponse[Inputs, State](req), req.State.failure()
+	return infer.ReadResponse[jobs.Inputs, State](req), req.State.failure()
 }
 
 var errNoImport = errors.New("a TrainingJob cannot be imported: declare it, and `pulumi up` runs it")
 
-// unproven is the state of a job that did not run (yet).
-func (t TrainingJob) unproven(in Inputs) State {
-	return State{
-		Inputs: in, Verdict: jobs.VerdictNone, Rehearsed: t.env.Rehearsed,
-		Findings: []jobs.Finding{}, Ranks: []jobs.Rank{}, Nodes: []jobs.Node{}, Pods: []jobs.Pod{},
-	}
-}
-
-func withInputs(state State, in Inputs) State {
-	state.Inputs = in
-	return state
-}
-
-// prepare connects. instance is empty for a resource that is being created,
-// known the newest attempt number that its state tells.
+// prepare connects to the cluster. instance is empty for a resource that is being created; known is
+// the newest attempt number in its state.
 func (t TrainingJob) prepare(
-	ctx context.Context, name, instance string, in Inputs, known int,
-) (*runner, error) {
-	hash, err := t.proofHash(in)
+	ctx context.Context, name, instance string, in jobs.Inputs, known int,
+) (operation, error) {
+	proof, err := t.proof(in)
 	if err != nil {
-		return nil, err
+		return operation{}, err
 	}
 	cluster, err := t.env.Connect(in.Kubeconfig)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to cluster %q: %w", in.ClusterName, err)
+		return operation{}, fmt.Errorf("connecting to cluster %q: %w", in.ClusterName, err)
 	}
-	return &runner{
-		env: t.env, in: in, name: name, instance: instance, known: known, hash: hash, cluster: cluster,
+	return operation{
+		env: t.env, in: in, name: name, instance: instance, known: known, proof: proof, cluster: cluster,
 		store: attempt.NewStore(cluster.Kubernetes(), in.Namespace, name),
 	}, ctx.Err()
 }

@@ -2,14 +2,10 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"strconv"
 	"time"
 
-	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -17,52 +13,52 @@ import (
 const (
 	// jobPoll is the time between two looks at a running job.
 	jobPoll = 2 * time.Second
-	// collectFirst is when evidence is first copied from a running job, and
-	// collectMost the longest time between two copies, which grows in between:
-	// the files are written in the first minute, and a node may die at any time.
+	// collectFirst is when evidence is first copied from a running job, and collectMost the longest
+	// time between two copies. The time doubles in between: the files are written in the first
+	// minute, and a node may fail at any time.
 	collectFirst, collectMost = 15 * time.Second, 5 * time.Minute
-	// silence is how long a head may not answer before the wait is given up,
-	// unsettled: the next update adopts the job.
-	silence = 3 * time.Minute
+	// headTimeout is how long the head may not answer before the update ends without a verdict. The
+	// next update adopts the job.
+	headTimeout = 3 * time.Minute
+	// stopTimeout is how long a stop may take: the head kills a job 3 s after it asked, but does
+	// nothing to one that is PENDING.
+	stopTimeout = 60 * time.Second
 )
 
-// ending is how a job ended.
-type ending struct {
+// outcome is how a job ended.
+type outcome struct {
 	job rayapi.Job
-	// timedOut is true when it was stopped at its deadline, or should have been;
-	// stillActive is true when it did not stop.
+	// timedOut is true when it was stopped at its deadline, or should have been; stillActive is true
+	// when it did not stop.
 	timedOut, stillActive bool
 }
 
-// wait looks at the job until it is final, its deadline passes, or its head
-// forgets it (a zero status). It copies evidence meanwhile.
-func (r *runner) wait(ctx context.Context, collector *evidence.Collector) (ending, error) {
-	started := r.env.Now()
+// wait polls the job until it is final, its deadline passes, or its head forgets it (a zero status).
+// It copies evidence in the meantime.
+func (o operation) wait(ctx context.Context, begun run, collector *evidence.Collector) (outcome, error) {
+	started := o.env.Now()
 	answered := started
 	collectAt, pause := started.Add(collectFirst), collectFirst
 	for {
-		job, err := r.look(ctx)
-		now := r.env.Now()
+		job, err := begun.job(ctx)
+		now := o.env.Now()
 		switch {
 		case ctx.Err() != nil:
-			return ending{}, ctx.Err()
+			return outcome{}, ctx.Err()
 		case errors.Is(err, rayapi.ErrNotFound) || errors.Is(err, rayapi.ErrHeadRestarted):
-			return ending{job: rayapi.Job{SubmissionID: r.record.SubmissionID}}, nil
-		case err != nil && now.Sub(answered) > silence:
-			return ending{}, fmt.Errorf("waiting for job %q: %w; `pulumi up` goes on with the same job", r.record.SubmissionID, err)
+			return outcome{job: rayapi.Job{SubmissionID: begun.record.SubmissionID}}, nil
+		case err != nil && now.Sub(answered) > headTimeout:
+			return outcome{}, fmt.Errorf("waiting for job %q: %w; next: pulumi up, which continues with the same job",
+				begun.record.SubmissionID, err)
 		case err == nil && job.Status.Final():
-			return ending{job: job}, nil
+			return outcome{job: job}, nil
 		case err == nil:
 			answered = now
-			if job.StartTime > 0 { // an adopted job started earlier
-				if began := time.UnixMilli(job.StartTime); began.Before(started) {
-					started = began
-				}
-			}
-			r.env.Log(ctx, progress(job, now.Sub(started)))
+			started = earliest(started, job)
+			o.env.Log(ctx, progress(job, now.Sub(started)))
 		}
-		if now.Sub(started) >= time.Duration(r.in.DeadlineSeconds)*time.Second {
-			return r.stopAtDeadline(ctx)
+		if now.Sub(started) >= time.Duration(o.in.DeadlineSeconds)*time.Second {
+			return o.stopAtDeadline(ctx, begun)
 		}
 		if !now.Before(collectAt) {
 			// What is missing now may come, and is an error only at the end.
@@ -70,29 +66,38 @@ func (r *runner) wait(ctx context.Context, collector *evidence.Collector) (endin
 			pause = min(2*pause, collectMost)
 			collectAt = now.Add(pause)
 		}
-		if err := r.env.Sleep(ctx, jobPoll); err != nil {
-			return ending{}, err
+		if err := o.env.Sleep(ctx, jobPoll); err != nil {
+			return outcome{}, err
 		}
 	}
 }
 
-// look reads the job, of the head's recorded life only.
-func (r *runner) look(ctx context.Context) (rayapi.Job, error) {
-	if err := r.ray.CheckSession(ctx, r.record.Session); err != nil {
-		return rayapi.Job{}, err
+// earliest returns when the job started: an adopted one did before this operation.
+func earliest(started time.Time, job rayapi.Job) time.Time {
+	if began := time.UnixMilli(job.StartTime); job.StartTime > 0 && began.Before(started) {
+		return began
 	}
-	return r.ray.Job(ctx, r.record.SubmissionID)
+	return started
 }
 
-func (r *runner) stopAtDeadline(ctx context.Context) (ending, error) {
-	r.env.Log(ctx, fmt.Sprintf("stopping job %s at its deadline of %d s", r.record.SubmissionID, r.in.DeadlineSeconds))
-	job, err := r.ray.StopAndWait(ctx, r.record.SubmissionID, stopPatience)
+// job reads the attempt's job, if the head is still in the recorded session.
+func (r run) job(ctx context.Context) (rayapi.Job, error) {
+	if err := r.head.CheckSession(ctx, r.record.Session); err != nil {
+		return rayapi.Job{}, err
+	}
+	return r.head.Job(ctx, r.record.SubmissionID)
+}
+
+func (o operation) stopAtDeadline(ctx context.Context, begun run) (outcome, error) {
+	id := begun.record.SubmissionID
+	o.env.Log(ctx, fmt.Sprintf("stopping job %s at its deadline of %d s", id, o.in.DeadlineSeconds))
+	job, err := begun.head.StopAndWait(ctx, id, stopTimeout)
 	if err != nil && !errors.Is(err, rayapi.ErrStillActive) {
-		return ending{}, err
+		return outcome{}, err
 	}
 	active := !job.Status.Final()
 	// A job that ended by itself in this moment was not stopped.
-	return ending{job: job, timedOut: job.Status == rayapi.Stopped || active, stillActive: active}, nil
+	return outcome{job: job, timedOut: job.Status == rayapi.Stopped || active, stillActive: active}, nil
 }
 
 func progress(job rayapi.Job, elapsed time.Duration) string {
@@ -101,31 +106,4 @@ func progress(job rayapi.Job, elapsed time.Duration) string {
 		line += ": " + job.Message
 	}
 	return line
-}
-
-// jobEnvironment is what the job is given. It holds no secret: Ray shows it.
-func jobEnvironment(in Inputs, record attempt.Record) (map[string]string, error) {
-	// jobs/train/CONTRACT.md explains RAYTRAIN_CONFIG.
-	values := map[string]any{
-		"worldSize": in.Expectations.WorldSize, "nodes": in.Expectations.Nodes,
-		"gpusPerNode": in.Expectations.GPUsPerNode,
-	}
-	for _, option := range in.Training.Options() {
-		values[option.Name] = option.Value
-	}
-	config, err := json.Marshal(values)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the job's configuration: %w", err)
-	}
-	environment := map[string]string{
-		"RAYTRAIN_SUBMISSION_ID": record.SubmissionID,
-		"RAYTRAIN_NONCE":         record.Nonce,
-		"RAYTRAIN_ATTEMPT":       strconv.Itoa(record.Number),
-		"RAYTRAIN_CONFIG":        string(config),
-		// Ray would show other ranks' equal lines once, and colour them.
-		"RAY_DEDUP_LOGS":   "0",
-		"RAY_COLOR_PREFIX": "0",
-	}
-	maps.Copy(environment, in.Environment)
-	return environment, nil
 }

@@ -5,29 +5,29 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 // Check compares facts with what is wanted. No finding means go. The order is
 // that of causes: what is wrong with a node comes before what follows from it.
-func Check(facts Facts, want Wanted) []jobs.Finding {
-	var found []jobs.Finding
+func Check(facts Facts, want Wanted) []report.Finding {
+	var found []report.Finding
 	found = append(found, checkNodes(facts.Nodes, want)...)
 	found = append(found, checkPods(facts.Pods, want)...)
 	found = append(found, checkRay(facts, want)...)
 	return found
 }
 
-func finding(code, text, cause, next string) jobs.Finding {
-	return jobs.Finding{Code: code, Severity: "error", Text: text, Cause: cause, Next: next}
+func finding(code, text, cause, next string) report.Finding {
+	return report.Finding{Code: code, Severity: report.Error, Text: text, Cause: cause, Next: next}
 }
 
-func checkNodes(nodes []Node, want Wanted) []jobs.Finding {
-	var found []jobs.Finding
+func checkNodes(nodes []Node, want Wanted) []report.Finding {
+	var found []report.Finding
 	if len(nodes) < want.Nodes {
 		found = append(found, finding("gpu-nodes-missing",
-			fmt.Sprintf("%d of %d nodes of type %s", len(nodes), want.Nodes, want.NodeType),
+			fmt.Sprintf("%d of %d nodes of type %s", len(nodes), want.Nodes, want.InstanceType),
 			"the GPU node group has not delivered its nodes: no capacity in the zone, no quota, or they did not join",
 			"kubectl get nodes -L node.kubernetes.io/instance-type,topology.kubernetes.io/zone"))
 	}
@@ -37,8 +37,8 @@ func checkNodes(nodes []Node, want Wanted) []jobs.Finding {
 	return found
 }
 
-func checkNode(node Node, want Wanted) []jobs.Finding {
-	var found []jobs.Finding
+func checkNode(node Node, want Wanted) []report.Finding {
+	var found []report.Finding
 	if !node.Ready {
 		found = append(found, finding("node-not-ready", "node "+node.Name+" is not Ready",
 			"its kubelet does not report: it is starting, or lost its network",
@@ -85,8 +85,8 @@ func logsOf(pod string) string {
 	return fmt.Sprintf("kubectl -n %s logs %s", namespace, name)
 }
 
-func checkPods(pods []Pod, want Wanted) []jobs.Finding {
-	var found []jobs.Finding
+func checkPods(pods []Pod, want Wanted) []report.Finding {
+	var found []report.Finding
 	heads, workers := 0, 0
 	for _, pod := range inOrderOfCause(pods) {
 		if pod.Head {
@@ -123,9 +123,9 @@ func inOrderOfCause(pods []Pod) []Pod {
 	return slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int { return rank(a) - rank(b) })
 }
 
-func checkPod(pod Pod, want Wanted) []jobs.Finding {
+func checkPod(pod Pod, want Wanted) []report.Finding {
 	describe := fmt.Sprintf("kubectl -n %s describe pod %s", want.Namespace, pod.Name)
-	var found []jobs.Finding
+	var found []report.Finding
 	if pod.lacksEFA(want) {
 		found = append(found, finding("efa-not-requested",
 			fmt.Sprintf("pod %s asks for %d %s, wanted %d", pod.Name, pod.EFA, EFAResource, want.EFAPerNode),
@@ -205,10 +205,10 @@ func digest(reference string) string {
 	return reference
 }
 
-func checkRay(facts Facts, want Wanted) []jobs.Finding {
+func checkRay(facts Facts, want Wanted) []report.Finding {
 	status := fmt.Sprintf("kubectl -n %s exec %s -- ray status", want.Namespace, headName(facts.Pods))
 	if facts.RayError != nil {
-		return []jobs.Finding{finding("ray-unreachable", facts.RayError.Error(),
+		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
 			"Ray's dashboard on the head does not answer through the API server",
 			fmt.Sprintf("kubectl -n %s logs %s", want.Namespace, headName(facts.Pods)))}
 	}
@@ -219,7 +219,7 @@ func checkRay(facts Facts, want Wanted) []jobs.Finding {
 		}
 	}
 	if usable != want.Nodes {
-		return []jobs.Finding{finding("ray-nodes-missing",
+		return []report.Finding{finding("ray-nodes-missing",
 			fmt.Sprintf("Ray sees %d workers ALIVE with %d GPUs, wanted %d", usable, want.GPUsPerNode, want.Nodes),
 			"workers have not joined, or joined without their GPUs (ready is a sticky state of a RayCluster)", status)}
 	}

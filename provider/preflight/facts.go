@@ -1,8 +1,13 @@
-// Package preflight says, before anything is submitted, whether the cluster can
-// run the job at all, and if not, why and what to run about it.
+// Package preflight checks, before anything is submitted, whether the cluster can run the job, and
+// if not, why and what to run about it. It also reads what only the pods know: fi_info, the driver
+// and the EFA hardware counters.
 package preflight
 
-import "github.com/ray-train-efa/ray-train-efa/rayapi"
+import (
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
 
 // The resources that device plugins make allocatable.
 const (
@@ -10,7 +15,7 @@ const (
 	EFAResource = "vpc.amazonaws.com/efa"
 )
 
-// Facts is what was seen of the cluster at one moment.
+// Facts is the state of the cluster at one moment.
 type Facts struct {
 	// Nodes holds the GPU nodes: those of the wanted instance type.
 	Nodes []Node
@@ -65,17 +70,30 @@ type Pod struct {
 	Annotations map[string]string
 }
 
-// Wanted is what the job needs.
+// Wanted is what the job requires.
 type Wanted struct {
-	NodeType    string
-	Nodes       int
-	GPUsPerNode int
-	EFAPerNode  int
+	InstanceType string
+	Nodes        int
+	GPUsPerNode  int
+	EFAPerNode   int
 	// ImageDigest ends in "sha256:...".
 	ImageDigest string
 	Namespace   string
 	RayCluster  string
-	// Templates holds what each group's template writes on its pods; nil where
-	// the spec does not tell.
+	// Templates holds what each group's template writes on its pods; nil when the spec does not
+	// contain it.
 	Templates Templates
+	// RequireFIInfo is the expectation of that name. CUDA is true when the job computes on GPUs.
+	RequireFIInfo, CUDA bool
+}
+
+// NewWanted returns what a job with these inputs requires.
+func NewWanted(in jobs.Inputs) Wanted {
+	return Wanted{
+		InstanceType: in.InstanceType, Nodes: in.Expectations.Nodes,
+		GPUsPerNode: in.Expectations.GPUsPerNode, EFAPerNode: in.Expectations.EFAPerNode,
+		ImageDigest: in.ImageDigest, Namespace: in.Namespace, RayCluster: in.RayCluster,
+		Templates:     ReadTemplates(in.RayClusterSpec),
+		RequireFIInfo: in.Expectations.RequireFIInfo, CUDA: in.Training.Device == train.CUDA,
+	}
 }

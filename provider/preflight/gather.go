@@ -20,10 +20,10 @@ import (
 func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted) (Facts, error) {
 	var facts Facts
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{
-		LabelSelector: corev1.LabelInstanceTypeStable + "=" + want.NodeType,
+		LabelSelector: corev1.LabelInstanceTypeStable + "=" + want.InstanceType,
 	})
 	if err != nil {
-		return facts, fmt.Errorf("listing nodes of type %q: %w", want.NodeType, err)
+		return facts, fmt.Errorf("listing nodes of type %q: %w", want.InstanceType, err)
 	}
 	sets, err := client.AppsV1().DaemonSets(metav1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -15,7 +15,7 @@ func NodesSeen(facts Facts) []jobs.Node {
 func PodsSeen(facts Facts, want Wanted) []jobs.Pod {
 	pods := make([]jobs.Pod, 0, len(facts.Pods))
 	for _, pod := range facts.Pods {
-		seen := jobs.Pod{Name: pod.Name, Node: pod.Node, Head: pod.Head, ImageDigest: digest(pod.ImageID), FIInfo: jobs.Unknown}
+		seen := jobs.Pod{Name: pod.Name, Node: pod.Node, Head: pod.Head, ImageDigest: digest(pod.ImageID), FIInfo: jobs.FIInfoUnknown}
 		if current, known := want.Templates.current(pod); known {
 			seen.Current = &current
 		}

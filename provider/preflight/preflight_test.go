@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/raytest"
@@ -25,7 +25,7 @@ const wantedDigest = "sha256:aaaa"
 
 func wanted() preflight.Wanted {
 	return preflight.Wanted{
-		NodeType: "g6.12xlarge", Nodes: 2, GPUsPerNode: 4, EFAPerNode: 1,
+		InstanceType: "g6.12xlarge", Nodes: 2, GPUsPerNode: 4, EFAPerNode: 1,
 		ImageDigest: "repo@" + wantedDigest, Namespace: "ray", RayCluster: "train",
 		Templates: preflight.Templates{"gpu": {"mark": "new"}},
 	}
@@ -53,7 +53,7 @@ func healthy() preflight.Facts {
 	}
 }
 
-func codes(found []jobs.Finding) []string {
+func codes(found []report.Finding) []string {
 	list := []string{}
 	for _, f := range found {
 		list = append(list, f.Code)
@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 			for _, f := range found {
 				assert.Contains(t, f.Text+" "+f.Cause, test.says)
 				assert.NotEmpty(t, f.Next, "every finding names the next command")
-				assert.Equal(t, "error", f.Severity)
+				assert.Equal(t, report.Error, f.Severity)
 			}
 		})
 	}

@@ -5,36 +5,35 @@ import (
 	"time"
 )
 
-// settled is how long a cluster may show no motion towards a device or a place
-// before it is given up: a started plugin makes its devices allocatable, and the
-// scheduler finds a place, within seconds. Waiting on would only cost money.
-const settled = time.Minute
+// stallTimeout is how long a cluster may make no progress towards a device or a node for a pod. A
+// plugin that has started makes its devices allocatable, and the scheduler finds a node, within
+// seconds. Waiting longer would only cost money.
+const stallTimeout = time.Minute
 
-// Patience tells a cluster that is still starting from one that will never be
-// ready. The zero value has seen nothing.
-type Patience struct {
+// Progress distinguishes a cluster that is still starting from one that will never be ready. The
+// zero value is ready to use.
+type Progress struct {
 	since map[string]time.Time
 }
 
-// Over looks at the facts of a moment and says whether something that waiting
-// does not mend has stood for long enough.
-func (p *Patience) Over(facts Facts, want Wanted, now time.Time) bool {
+// Stalled reports whether something that waiting does not fix has lasted for stallTimeout.
+func (p *Progress) Stalled(facts Facts, want Wanted, now time.Time) bool {
 	stuck := map[string]time.Time{}
-	over := false
+	stalled := false
 	for _, what := range standstills(facts, want) {
 		since, known := p.since[what]
 		if !known {
 			since = now
 		}
 		stuck[what] = since
-		over = over || now.Sub(since) >= settled
+		stalled = stalled || now.Sub(since) >= stallTimeout
 	}
-	p.since = stuck // what moved in between starts anew
-	return over
+	p.since = stuck // what made progress in between starts anew
+	return stalled
 }
 
-// standstills names what waiting does not mend: devices whose plugin had its
-// chance, and pods that no node takes although every node has its devices.
+// standstills returns what waiting does not fix: devices whose plugin will bring no more, and pods
+// that cannot be scheduled although every node has its devices.
 func standstills(facts Facts, want Wanted) []string {
 	var found []string
 	complete := len(facts.Nodes) >= want.Nodes
@@ -42,42 +41,42 @@ func standstills(facts Facts, want Wanted) []string {
 		devices := true
 		if node.GPUs < int64(want.GPUsPerNode) {
 			devices = false
-			if node.Ready && node.GPUPlugin.spent() {
+			if node.Ready && node.GPUPlugin.finished() {
 				found = append(found, node.Name+" "+GPUResource)
 			}
 		}
 		if node.EFA < int64(want.EFAPerNode) {
 			devices = false
-			if node.Ready && node.EFAPlugin.spent() {
+			if node.Ready && node.EFAPlugin.finished() {
 				found = append(found, node.Name+" "+EFAResource)
 			}
 		}
 		complete = complete && node.Ready && devices
 	}
 	for _, pod := range facts.Pods {
-		if complete && pod.unplaced() || pod.lacksEFA(want) {
+		if complete && pod.unschedulable() || pod.lacksEFA(want) {
 			found = append(found, pod.Name)
 		}
 	}
 	return found
 }
 
-// spent is true of a plugin that will bring no more devices: it runs, it
-// crashes, or it can have no pod on the node.
-func (p Plugin) spent() bool {
+// finished reports whether a plugin will bring no more devices: it runs, it crashes, or it can have
+// no pod on the node.
+func (p Plugin) finished() bool {
 	if p.Pod == "" {
 		return p.Absent != ""
 	}
 	return p.Trouble == "" || strings.Contains(p.Trouble, "CrashLoopBackOff") || strings.Contains(p.Trouble, "exit status")
 }
 
-// unplaced is true of a pod that the scheduler tried to place, on nodes that
-// are there: the node groups have a fixed size, so no other node will come.
-func (p Pod) unplaced() bool {
+// unschedulable reports whether the scheduler found no node for a pod. The node groups have a fixed
+// size, so no other node will come.
+func (p Pod) unschedulable() bool {
 	return p.Node == "" && strings.HasPrefix(p.Trouble, "Unschedulable") && !strings.Contains(p.Trouble, "node.kubernetes.io/")
 }
 
-// lacksEFA is true of a worker that does not ask for its node's EFA devices.
+// lacksEFA reports whether a worker does not request its node's EFA devices.
 func (p Pod) lacksEFA(want Wanted) bool {
 	return !p.Head && p.EFA < int64(want.EFAPerNode)
 }

@@ -48,11 +48,11 @@ func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
 			t.Parallel()
 			facts := healthy()
 			test.harm(&facts)
-			var patience preflight.Patience
+			var progress preflight.Progress
 			start := time.Unix(0, 0)
-			assert.False(t, patience.Over(facts, wanted(), start))
-			assert.False(t, patience.Over(facts, wanted(), start.Add(50*time.Second)))
-			assert.Equal(t, test.want, patience.Over(facts, wanted(), start.Add(70*time.Second)))
+			assert.False(t, progress.Stalled(facts, wanted(), start))
+			assert.False(t, progress.Stalled(facts, wanted(), start.Add(50*time.Second)))
+			assert.Equal(t, test.want, progress.Stalled(facts, wanted(), start.Add(70*time.Second)))
 		})
 	}
 }
@@ -61,10 +61,10 @@ func TestPatienceStartsAnewAfterMotion(t *testing.T) {
 	t.Parallel()
 	stuck := healthy()
 	stuck.Nodes[0].EFA = 0
-	var patience preflight.Patience
+	var progress preflight.Progress
 	start := time.Unix(0, 0)
-	assert.False(t, patience.Over(stuck, wanted(), start))
-	assert.False(t, patience.Over(healthy(), wanted(), start.Add(50*time.Second)))
-	assert.False(t, patience.Over(stuck, wanted(), start.Add(70*time.Second)))
-	assert.True(t, patience.Over(stuck, wanted(), start.Add(130*time.Second)))
+	assert.False(t, progress.Stalled(stuck, wanted(), start))
+	assert.False(t, progress.Stalled(healthy(), wanted(), start.Add(50*time.Second)))
+	assert.False(t, progress.Stalled(stuck, wanted(), start.Add(70*time.Second)))
+	assert.True(t, progress.Stalled(stuck, wanted(), start.Add(130*time.Second)))
 }

@@ -33,7 +33,7 @@ func TestPodsSeen(t *testing.T) {
 	}
 	seen := preflight.PodsSeen(facts, preflight.Wanted{Templates: preflight.ReadTemplates(spec)})
 	require.Len(t, seen, 4)
-	assert.Equal(t, jobs.Pod{Name: "head", Head: true, ImageDigest: "sha256:aa", Current: &yes, FIInfo: jobs.Unknown}, seen[0])
+	assert.Equal(t, jobs.Pod{Name: "head", Head: true, ImageDigest: "sha256:aa", Current: &yes, FIInfo: jobs.FIInfoUnknown}, seen[0])
 	for i, want := range []*bool{&yes, &no, &no, nil} {
 		assert.Equal(t, want, seen[i].Current, seen[i].Name)
 	}

@@ -10,14 +10,14 @@ from typing import Any
 from raytrain_job.settings import Config, Settings
 from raytrain_job.worker import train
 
-# The provider submits only to a cluster whose nodes have joined; what this waits
-# for is the last node's resources to reach the head, which takes a heartbeat.
+# The provider submits only to a cluster whose nodes have joined. This waits for the last node's
+# resources to reach the head, which takes one heartbeat.
 CLUSTER_WAIT_SECONDS = 60.0
-# Placement is checked before, so a worker group that does not start within Ray's
-# 60 s will not start at all; without a limit Ray retries for ever.
+# Placement is checked before, so a worker group that does not start within Ray's 60 s will not
+# start at all. Without a limit Ray retries forever.
 CONTROLLER_FAILURE_LIMIT = 0
-# Where Ray Train keeps what it reports. The job saves no checkpoint, so nothing
-# needs to be shared between nodes or to outlive the head's pod.
+# The folder of Ray Train's reports. The job saves no checkpoint, so nothing needs to be shared
+# between nodes or to outlive the head's pod.
 STORAGE = "/tmp/raytrain-storage"
 
 
@@ -28,7 +28,7 @@ class ClusterError(RuntimeError):
 class Starts:
     """Counts how often each rank has started; an actor beside the driver.
 
-    Ray Train tells a worker nothing about earlier attempts of the same run.
+    Ray Train does not give a worker the number of earlier attempts of the same run.
     """
 
     def __init__(self) -> None:
@@ -54,11 +54,10 @@ def drive(settings: Settings) -> dict[str, Any]:
     trainer = TorchTrainer(
         train,
         train_loop_config={"starts": starts},
-        # gloo where there is no GPU. use_gpu stays on there too: nodes of a
-        # rehearsal declare their GPUs to Ray, and only with it does Ray Train
-        # accept GPUs as a worker's resources, which is what spreads the ranks.
+        # gloo without GPUs. use_gpu stays on there too: nodes of a rehearsal declare GPUs to Ray,
+        # and Ray Train accepts GPUs as a worker's resources only with it, which spreads the ranks.
         torch_config=TorchConfig(backend="nccl" if config.device == "cuda" else "gloo"),
-        # A fixed number: with a range the run may start smaller, and "all ranks" would mean nothing.
+        # A fixed number: with a range the run may start with fewer ranks.
         scaling_config=ScalingConfig(
             num_workers=config.world_size,
             use_gpu=True,
@@ -75,11 +74,13 @@ def drive(settings: Settings) -> dict[str, Any]:
     )
     result = trainer.fit()
     if not isinstance(result.return_value, dict):
-        raise RuntimeError(f"training ended without rank 0's result, but with {result.return_value!r}")
+        raise RuntimeError(f"training returned {result.return_value!r} instead of rank 0's result")
     return result.return_value
 
 
-def wait_for_cluster(config: Config, nodes: Callable[[], Sequence[dict[str, Any]]], wait: float = CLUSTER_WAIT_SECONDS) -> None:
+def wait_for_cluster(
+    config: Config, nodes: Callable[[], Sequence[dict[str, Any]]], wait: float = CLUSTER_WAIT_SECONDS
+) -> None:
     """Return once enough nodes offer their GPUs; raise ClusterError after wait seconds."""
     deadline = time.monotonic() + wait
     while True:
@@ -92,7 +93,7 @@ def wait_for_cluster(config: Config, nodes: Callable[[], Sequence[dict[str, Any]
 
 
 def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
-    """Say what the cluster lacks, or None when exactly the wanted nodes offer the wanted GPUs."""
+    """Return what the cluster lacks, or None when it has exactly the wanted nodes and GPUs."""
     gpus = [int(node.get("Resources", {}).get("GPU", 0)) for node in nodes if node.get("Alive")]
     holders = sorted((count for count in gpus if count > 0), reverse=True)
     if len(holders) == config.nodes and set(holders) == {config.gpus_per_node}:
@@ -104,5 +105,5 @@ def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
 
 
 def result_line(result: dict[str, Any]) -> str:
-    """The driver's last line, which the provider shows."""
+    """Return the driver's last line, which the provider shows."""
     return "RAYTRAIN_RESULT " + json.dumps(result)

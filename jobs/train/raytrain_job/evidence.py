@@ -1,8 +1,8 @@
 """The evidence that each rank leaves for the provider to judge.
 
-A folder for the attempt in Ray's own log folder (so that the head's log API
-lists and serves it), a manifest that ties a rank to its process and node, and
-NCCL's debug file beside it. Nothing here reads or judges what NCCL writes.
+A folder for the attempt in Ray's own log folder, so that the head's log API lists and serves it; a
+manifest with the rank's process and node; and NCCL's debug file beside it. Nothing here reads or
+judges what NCCL writes.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from raytrain_job.settings import Settings
 
 @dataclass(frozen=True)
 class Placement:
-    """Where one rank runs, as Ray tells it."""
+    """Where one rank runs, according to Ray."""
 
     rank: int
     world_size: int
     local_rank: int
     node: str
     node_ip: str
-    # How often Ray Train has restarted the ranks before, from 0.
+    # Number of earlier starts of this rank by Ray Train, from 0.
     train_attempt: int
 
 
 def folder(logs: Path, submission_id: str) -> Path:
-    """The attempt's folder below a node's log folder."""
+    """Return the attempt's folder below a node's log folder."""
     return logs / "raytrain" / submission_id
 
 
 def open_folder(logs: Path, settings: Settings, placement: Placement) -> Path:
-    """Make the attempt's folder and point NCCL at this rank's file in it.
+    """Create the attempt's folder and set NCCL_DEBUG_FILE to this rank's file in it.
 
-    Call it before anything touches CUDA or NCCL: NCCL reads NCCL_DEBUG_FILE once,
-    at its first line, and makes the file but not the folder.
+    Call it before anything uses CUDA or NCCL: NCCL reads NCCL_DEBUG_FILE once, at its first line,
+    and creates the file but not the folder.
     """
     directory = folder(logs, settings.identity.submission_id)
     directory.mkdir(parents=True, exist_ok=True)
@@ -48,12 +48,12 @@ def open_folder(logs: Path, settings: Settings, placement: Placement) -> Path:
 
 
 def nccl_file(rank: int) -> str:
-    """Name of a rank's NCCL file; the pid keeps a restarted rank from truncating it."""
+    """Return the name of a rank's NCCL file; the pid keeps a restarted rank from truncating it."""
     return f"rank{rank}.{host()}.{os.getpid()}.log"
 
 
 def host() -> str:
-    """The host name as NCCL prints it: up to the first dot."""
+    """Return the host name as NCCL prints it: up to the first dot."""
     return socket.gethostname().split(".", 1)[0]
 
 
@@ -84,14 +84,14 @@ def write_manifest(directory: Path, settings: Settings, placement: Placement) ->
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON file in one step: a reader sees all of it or none."""
+    """Write a JSON file atomically: a reader sees all of it or none."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8")
     temporary.replace(path)
 
 
 def _nccl_version() -> str | None:
-    """NCCL's version as torch was built with it; asking starts nothing in NCCL."""
+    """Return the NCCL version that torch was built with; this does not initialize NCCL."""
     from torch.cuda import nccl
 
     try:

@@ -1,9 +1,9 @@
 """A decoder of Qwen2's shape, sized by name and built with random weights.
 
-The job measures a network, so it needs a model of the right shape and no
-trained weights: nothing is downloaded, and the same code runs on GPUs and, with
-the size `tiny`, on a CPU. The sizes are those of the published config.json files.
-torch is imported only where a model is built: the driver has no need of it.
+The job measures a network, so it needs a model of the right shape and no trained weights: nothing
+is downloaded, and the same code runs on GPUs and, with the size `tiny`, on a CPU. The sizes are
+those of the published config.json files. torch is imported only where a model is built: the driver
+does not need it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What the job is told: its identity and its configuration, checked at once.
+"""The job's identity and configuration, checked at once.
 
-Everything comes from the environment that the provider sets for the driver and
-every worker (CONTRACT.md). A wrong value ends the job before it takes a GPU,
-with every problem in one message.
+Both come from the environment that the provider sets for the driver and every worker
+(CONTRACT.md). A wrong value ends the job before it uses a GPU, with every problem in one message.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ DEVICES = ("cuda", "cpu")
 
 
 class SettingsError(ValueError):
-    """Every problem of the job's settings, one a line."""
+    """Lists every problem of the job's settings, one per line."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Which attempt this is; copied into every piece of evidence."""
+    """The attempt that this job is; copied into every manifest."""
 
     submission_id: str
     nonce: str
@@ -71,13 +70,13 @@ class Config:
 
     @property
     def warmup_steps(self) -> int:
-        """Steps that the speed leaves out: the first ones connect and allocate."""
+        """Number of first steps that stepsPerSecond excludes: they connect and allocate."""
         return min(5, self.steps // 2)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All that the environment tells."""
+    """The settings in the environment."""
 
     identity: Identity
     config: Config
@@ -89,7 +88,8 @@ def load(environment: Mapping[str, str]) -> Settings:
     identity = _identity(environment, problems)
     config = _config(environment, problems)
     if problems or identity is None or config is None:
-        raise SettingsError("the job's settings are wrong:\n" + "\n".join(f"  - {problem}" for problem in problems))
+        lines = "\n".join(f"  - {problem}" for problem in problems)
+        raise SettingsError("the job's settings are invalid:\n" + lines)
     return Settings(identity, config)
 
 

@@ -25,7 +25,7 @@ def units(model: nn.Module, minimum: int, shared: Collection[nn.Module] = ()) ->
     chosen: list[str] = []
 
     def visit(name: str, module: nn.Module) -> int:
-        """Return how many parameters below module no unit has taken."""
+        """Return the number of parameters below module that no unit contains."""
         left = sum(parameter.numel() for parameter in module.parameters(recurse=False))
         for child_name, child in module.named_children():
             left += visit(f"{name}.{child_name}" if name else child_name, child)

@@ -1,4 +1,4 @@
-"""What each rank does: leave its evidence, check its place, train, measure."""
+"""What each rank does: write its evidence, check its placement, train, measure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def train(options: dict[str, Any]) -> dict[str, Any] | None:
     settings = load(os.environ)
     placement = _placement(options)
     logs = _logs()
-    # First of all, while nothing has touched CUDA or NCCL.
+    # First, before anything uses CUDA or NCCL.
     directory = evidence.open_folder(logs, settings, placement)
     evidence.write_manifest(directory, settings, placement)
 
@@ -41,10 +41,10 @@ def train(options: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def check_places(places: Sequence[str], config: Config) -> None:
-    """Refuse a run whose ranks do not fill every node: it would prove less than it seems to.
+    """Raise RuntimeError unless the ranks fill every node.
 
-    Ranks that share one node never touch the network between nodes, so such a
-    run would end well and leave no evidence.
+    Ranks that share one node never use the network between nodes, so such a run would succeed and
+    leave no evidence.
     """
     counts = Counter(places)
     if len(places) == config.world_size and set(counts.values()) == {config.gpus_per_node}:
@@ -52,12 +52,12 @@ def check_places(places: Sequence[str], config: Config) -> None:
     spread = ", ".join(f"{count} on {node[:12]}" for node, count in sorted(counts.items()))
     raise RuntimeError(
         f"{len(places)} ranks run as {spread}; wanted {config.gpus_per_node} on each of {config.nodes} nodes: "
-        "check that every node is in the Ray cluster with all its GPUs and that nothing else holds one"
+        "check that every node is in the Ray cluster with all its GPUs and that nothing else uses one"
     )
 
 
 def run(config: Config, rank: int, world_size: int, device: torch.device) -> dict[str, Any]:
-    """Train, and return speed and loss. Needs torch's process group."""
+    """Train, and return speed and loss. Requires torch's process group."""
     import torch
     import torch.distributed as distributed
     from torch.distributed.device_mesh import init_device_mesh
@@ -79,15 +79,15 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
     loss = torch.zeros((), device=device)
     for step in range(config.steps):
         if step == config.warmup_steps:
-            _settle(device)
+            _synchronize(device)
             started = time.monotonic()
         loss = model(tokens.next())
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         if rank == 0 and (step == 0 or (step + 1) % max(1, config.steps // 10) == 0):
-            _say(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0")
-    _settle(device)
+            _print(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0")
+    _synchronize(device)
     seconds = time.monotonic() - started
 
     mean_loss = loss.detach().float().clone()
@@ -100,21 +100,21 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
     }
 
 
-def _say(text: str) -> None:
-    """Print a line once: Ray Train replaces print by one that also logs, and the driver's log then has it twice."""
+def _print(text: str) -> None:
+    """Print a line once: Ray Train's replacement of print also logs it, so the driver's log has it twice."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def _settle(device: torch.device) -> None:
-    """Wait for this rank's device, then for all ranks: the clock is read on rank 0 alone."""
+def _synchronize(device: torch.device) -> None:
+    """Wait for this rank's device, then for all ranks: only rank 0 measures the time."""
     import torch
 
     if device.type != "cuda":
         torch.distributed.barrier()
         return
     torch.cuda.synchronize(device)
-    # Named, or torch guesses the device and warns about it in every run's log.
+    # Without device_ids torch guesses the device, and warns in every run's log.
     torch.distributed.barrier(device_ids=[device.index])
 
 
@@ -127,7 +127,7 @@ def _device(config: Config) -> torch.device:
         device = get_device()
         torch.cuda.set_device(device)
         return device
-    # Several ranks share a machine's cores: one thread each, or they fight.
+    # Several ranks share a machine's cores: one thread each avoids contention.
     torch.set_num_threads(1)
     return torch.device("cpu")
 

@@ -66,14 +66,14 @@ class RunTest(unittest.TestCase):
         self.assertEqual({first["finalLoss"]}, {result["finalLoss"] for result in results}, "the loss is of all ranks")
         steps = [line.partition(":")[0] for line in printed[0]]
         self.assertEqual([f"step {step} of 20" for step in (1, *range(2, 21, 2))], steps)
-        self.assertEqual([[]] * (RANKS - 1), printed[1:], "only rank 0 speaks")
+        self.assertEqual([[]] * (RANKS - 1), printed[1:], "only rank 0 prints")
 
 
-class SettleTest(unittest.TestCase):
+class SynchronizeTest(unittest.TestCase):
     def test_names_the_gpu(self) -> None:
         import torch
 
-        from raytrain_job.worker import _settle
+        from raytrain_job.worker import _synchronize
 
         for device, want in (("cuda:1", mock.call(device_ids=[1])), ("cpu", mock.call())):
             with (
@@ -81,6 +81,6 @@ class SettleTest(unittest.TestCase):
                 mock.patch("torch.cuda.synchronize") as synchronize,
                 mock.patch("torch.distributed.barrier") as barrier,
             ):
-                _settle(torch.device(device))
+                _synchronize(torch.device(device))
                 self.assertEqual([want], barrier.mock_calls)
                 self.assertEqual([mock.call(torch.device(device))] * (device != "cpu"), synchronize.mock_calls)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/provider/probe"
+	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
 )
 
@@ -24,18 +24,18 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 		node   fabric.Fabric
 		device bool
 		gpus   string
-		want   probe.Result
+		want   preflight.ProbeResult
 	}{
 		{"a whole pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "0,1",
-			probe.Result{FIInfo: jobs.Found, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
 		{"no device in the pod", fabric.Fabric{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false,
-			"0", probe.Result{FIInfo: jobs.Missing, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+			"0", preflight.ProbeResult{FIInfo: jobs.FIInfoNone, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
 		{"a device that does not open", fabric.Fabric{DeviceBroken: true}, true, "0",
-			probe.Result{FIInfo: jobs.Missing}},
+			preflight.ProbeResult{FIInfo: jobs.FIInfoNone}},
 		{"another driver", fabric.Fabric{DriverVersion: "570.9"}, true, "0",
-			probe.Result{FIInfo: jobs.Found, DriverVersion: "570.9"}},
+			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.9"}},
 		{"no GPU in the pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "void",
-			probe.Result{FIInfo: jobs.Found}},
+			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,14 +49,14 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(pod, "dev", "infiniband", "uverbs0"),
 					nil, 0o600))
 			}
-			command := exec.CommandContext(t.Context(), "sh", "-c", probe.Script)
+			command := exec.CommandContext(t.Context(), "sh", "-c", preflight.ProbeScript)
 			command.Env = []string{
 				"PATH=" + programs + ":/usr/bin:/bin", "RAYTRAIN_REHEARSAL_ROOT=" +
 					pod, "NVIDIA_VISIBLE_DEVICES=" + test.gpus,
 			}
 			output, err := command.CombinedOutput()
 			require.NoError(t, err, string(output))
-			assert.Equal(t, test.want, probe.Parse(string(output)), string(output))
+			assert.Equal(t, test.want, preflight.ParseProbe(string(output)), string(output))
 		})
 	}
 }

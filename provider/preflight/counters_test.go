@@ -1,4 +1,4 @@
-package counters_test
+package preflight_test
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
-	"github.com/ray-train-efa/ray-train-efa/provider/counters"
+	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 )
 
-func pods(values map[string]string) counters.Exec {
+func counting(values map[string]string) preflight.Exec {
 	return func(_ context.Context, pod string, _ []string) (string, error) {
 		text, ok := values[pod]
 		if !ok {
@@ -24,28 +24,28 @@ func pods(values map[string]string) counters.Exec {
 
 func TestReadAndMoved(t *testing.T) {
 	t.Parallel()
-	before := counters.Read(t.Context(), pods(map[string]string{
+	before := preflight.ReadCounters(t.Context(), counting(map[string]string{
 		"a": "efa0/ports/1 tx_bytes 10\nefa0/ports/1 rx_bytes 20\n",
 		"b": "efa0/ports/1 tx_bytes 0\nefa0/ports/1 rx_bytes 0\nefa0/ports/1 rdma_write_bytes 5\nefa0/ports/1 rdma_read_bytes 0\n",
 	}), []string{"a", "b"})
-	after := counters.Read(t.Context(), pods(map[string]string{
+	after := preflight.ReadCounters(t.Context(), counting(map[string]string{
 		"a": "efa0/ports/1 tx_bytes 110\nefa0/ports/1 rx_bytes 220\n",
 		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\nefa0/ports/1 rdma_read_bytes 7\n",
 	}), []string{"a", "b"})
-	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, counters.Moved(before, after),
+	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, preflight.Moved(before, after),
 		"the larger of send and RDMA, not their sum")
-	assert.Nil(t, counters.Moved(nil, after))
-	assert.Nil(t, counters.Moved(before, nil))
-	assert.Nil(t, counters.Moved(after, before), "a counter that went back")
+	assert.Nil(t, preflight.Moved(nil, after))
+	assert.Nil(t, preflight.Moved(before, nil))
+	assert.Nil(t, preflight.Moved(after, before), "a counter that went back")
 }
 
 func TestUnreadableIsNotZero(t *testing.T) {
 	t.Parallel()
 	good := "efa0/ports/1 tx_bytes 10\n"
-	assert.Nil(t, counters.Read(t.Context(), pods(map[string]string{"a": good, "b": ""}), []string{"a", "b"}), "one pod shows none")
-	assert.Nil(t, counters.Read(t.Context(), pods(map[string]string{"a": good}), []string{"a", "b"}), "one pod fails")
-	assert.Nil(t, counters.Read(t.Context(), pods(nil), nil))
-	_, err := counters.Parse("efa0/ports/1 tx_bytes many\n")
+	assert.Nil(t, preflight.ReadCounters(t.Context(), counting(map[string]string{"a": good, "b": ""}), []string{"a", "b"}), "one pod shows none")
+	assert.Nil(t, preflight.ReadCounters(t.Context(), counting(map[string]string{"a": good}), []string{"a", "b"}), "one pod fails")
+	assert.Nil(t, preflight.ReadCounters(t.Context(), counting(nil), nil))
+	_, err := preflight.ParseCounters("efa0/ports/1 tx_bytes many\n")
 	require.Error(t, err)
 }
 
@@ -66,7 +66,7 @@ func TestLeastBytes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.InDelta(t, test.want, counters.LeastBytes(test.parameters, test.steps, test.nodes), 0)
+			assert.InDelta(t, test.want, preflight.LeastBytes(test.parameters, test.steps, test.nodes), 0)
 		})
 	}
 }

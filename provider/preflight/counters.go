@@ -1,6 +1,4 @@
-// Package counters reads the EFA hardware counters of worker pods. The provider
-// reads them itself: the script that is being judged must not.
-package counters
+package preflight
 
 import (
 	"context"
@@ -11,12 +9,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// Script prints "DEVICE COUNTER VALUE" for each readable counter. The EFA
-// driver exposes them below hw_counters of each port.
+// CounterScript prints "DEVICE COUNTER VALUE" for each readable EFA hardware counter of a pod. The
+// EFA driver exposes them below hw_counters of each port. The provider runs it, not the script
+// that is being judged.
 //
 // Source: amzn-drivers, kernel/linux/efa, efa_verbs.c (hw_stats names); EC2 user
 // guide, "Monitor an Elastic Fabric Adapter".
-const Script = `cd /sys/class/infiniband 2>/dev/null || exit 0
+const CounterScript = `cd /sys/class/infiniband 2>/dev/null || exit 0
 for port in */ports/*; do
   for name in tx_bytes rx_bytes rdma_write_bytes rdma_write_recv_bytes rdma_read_bytes rdma_read_resp_bytes; do
     file="$port/hw_counters/$name"
@@ -24,22 +23,19 @@ for port in */ports/*; do
   done
 done`
 
-// Reading holds one moment's values of one pod, by "PORT COUNTER".
+// Reading holds the counters of one pod at one moment, by "PORT COUNTER".
 type Reading map[string]float64
 
-// Exec runs a command in a pod.
-type Exec func(ctx context.Context, pod string, command []string) (string, error)
-
-// Read reads the counters of every pod. nil means that at least one pod shows
-// none: a sum over some of them would say nothing.
-func Read(ctx context.Context, exec Exec, pods []string) map[string]Reading {
+// ReadCounters reads the counters of every pod. It returns nil when at least one pod has none: a
+// sum over some of them would mean nothing.
+func ReadCounters(ctx context.Context, exec Exec, pods []string) map[string]Reading {
 	all := map[string]Reading{}
 	for _, pod := range pods {
-		output, err := exec(ctx, pod, []string{"sh", "-c", Script})
+		output, err := exec(ctx, pod, []string{"sh", "-c", CounterScript})
 		if err != nil {
 			return nil
 		}
-		reading, err := Parse(output)
+		reading, err := ParseCounters(output)
 		if err != nil || len(reading) == 0 {
 			return nil
 		}
@@ -51,13 +47,13 @@ func Read(ctx context.Context, exec Exec, pods []string) map[string]Reading {
 	return all
 }
 
-// Parse reads the script's output.
-func Parse(output string) (Reading, error) {
+// ParseCounters parses CounterScript's output.
+func ParseCounters(output string) (Reading, error) {
 	reading := Reading{}
 	for line := range strings.Lines(output) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
-			return nil, fmt.Errorf("reading EFA counters: line %q has not three words", strings.TrimSpace(line))
+			return nil, fmt.Errorf("reading EFA counters: line %q does not have three words", strings.TrimSpace(line))
 		}
 		value, err := strconv.ParseFloat(fields[2], 64)
 		if err != nil {
@@ -68,8 +64,8 @@ func Parse(output string) (Reading, error) {
 	return reading, nil
 }
 
-// Moved sums how far all counters went; nil when either reading is missing, or
-// when the devices differ, as after a pod's replacement.
+// Moved returns how much all counters increased; nil when either reading is missing, or when the
+// devices differ, as after a pod's replacement.
 func Moved(before, after map[string]Reading) *jobs.Counters {
 	if before == nil || len(before) != len(after) {
 		return nil
@@ -90,19 +86,18 @@ func Moved(before, after map[string]Reading) *jobs.Counters {
 	return &sum
 }
 
-// movement is how far one port's counters went, by name.
+// movement is how much one port's counters increased, by name.
 type movement map[string]float64
 
-// bytes is what a port sent and received. Whether tx_bytes and rx_bytes count
-// RDMA operations too is not documented, so the larger of both ways to count is
-// taken, never their sum: what is held against a lower bound must not be counted
-// twice.
+// bytes returns how much a port sent and received. Whether tx_bytes and rx_bytes include RDMA
+// operations is not documented, so the larger of both ways to count is used, never their sum: a
+// value that is compared with a lower bound must not count anything twice.
 func (m movement) bytes() (tx, rx float64) {
 	return max(m["tx_bytes"], m["rdma_write_bytes"]+m["rdma_read_resp_bytes"]),
 		max(m["rx_bytes"], m["rdma_write_recv_bytes"]+m["rdma_read_bytes"])
 }
 
-// difference is each port's movement; nil when the readings do not fit together.
+// difference returns each port's movement; nil when the readings are not of the same counters.
 func difference(start, end Reading) map[string]movement {
 	if len(end) != len(start) {
 		return nil
@@ -110,7 +105,7 @@ func difference(start, end Reading) map[string]movement {
 	ports := map[string]movement{}
 	for key, value := range start {
 		now, ok := end[key]
-		if !ok || now < value { // a counter that went back is not this one's
+		if !ok || now < value { // it was reset, so it is another one
 			return nil
 		}
 		port, name, _ := strings.Cut(key, " ")

@@ -6,8 +6,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
 const (
@@ -37,7 +35,7 @@ func TestWhatThePodsTell(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.exec = func(string) string { return test.answer }
-			w.inputs["expectations"] = property.New(w.inputs["expectations"].AsMap().Set("probes", property.New(test.asked)))
+			w.inputs["expectations"] = property.New(w.inputs["expectations"].AsMap().Set("requireFiInfo", property.New(test.asked)))
 			w.inputs["training"] = property.New(w.inputs["training"].AsMap().Set("device", property.New(test.device)))
 			err := w.up()
 			if test.refused != "" {
@@ -71,5 +69,5 @@ func TestNodesAndPodsAreOutputs(t *testing.T) {
 		told[pod.Get("fiInfo").AsString()+" "+pod.Get("driverVersion").AsString()]++
 		assert.Equal(t, digest, pod.Get("imageDigest").AsString())
 	}
-	assert.Equal(t, map[string]int{jobs.Found + " 580.95.05": 2, jobs.Unknown + " ": 1}, told, "the head has neither GPU nor EFA")
+	assert.Equal(t, map[string]int{"efa 580.95.05": 2, "unknown ": 1}, told, "the head has neither GPU nor EFA")
 }

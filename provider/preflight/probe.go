@@ -1,7 +1,4 @@
-// Package probe asks a worker pod itself what it has: whether libfabric finds an
-// EFA device, and which NVIDIA driver the node runs. The provider asks, not the
-// script that is being judged.
-package probe
+package preflight
 
 import (
 	"context"
@@ -10,22 +7,22 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// Script prints, for each question, a line "== NAME", what the program printed,
-// and a line "== exit STATUS". AWS's images keep fi_info in /opt/amazon/efa/bin,
-// which is not on every PATH. nvidia-smi's header names the newest CUDA that the
-// loaded libcuda serves, a forward-compatible one included.
+// ProbeScript asks a worker pod what it has: whether libfabric finds an EFA device, and which
+// NVIDIA driver the node runs. The provider runs it, not the script that is being judged. For each
+// question it prints a line "== NAME", the program's output, and a line "== exit STATUS". AWS's
+// images keep fi_info in /opt/amazon/efa/bin, which is not on every PATH. nvidia-smi's header names
+// the newest CUDA that the loaded libcuda supports, a forward-compatible one included.
 //
 // Source: EC2 user guide, "Get started with EFA and NCCL", on `fi_info -p efa`;
 // nvidia-smi(1).
-const Script = `PATH="$PATH:/opt/amazon/efa/bin"
+const ProbeScript = `PATH="$PATH:/opt/amazon/efa/bin"
 echo "== fi_info"; fi_info -p efa 2>&1; echo "== exit $?"
 echo "== driver"; nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>&1; echo "== exit $?"
 echo "== cuda"; nvidia-smi 2>&1; echo "== exit $?"`
 
-// Result is one pod's answers.
-type Result struct {
-	// FIInfo is jobs.Found, jobs.Missing or jobs.Unknown.
-	FIInfo string
+// ProbeResult is one pod's answers.
+type ProbeResult struct {
+	FIInfo jobs.FIInfo
 	// DriverVersion and CUDAVersion are empty when unknown.
 	DriverVersion, CUDAVersion string
 }
@@ -33,43 +30,47 @@ type Result struct {
 // Exec runs a command in a pod.
 type Exec func(ctx context.Context, pod string, command []string) (string, error)
 
-// Run asks one pod. A pod that does not answer leaves everything unknown.
-func Run(ctx context.Context, exec Exec, pod string) Result {
-	output, err := exec(ctx, pod, []string{"sh", "-c", Script})
+// Probe asks one pod. When the command fails, everything is unknown.
+func Probe(ctx context.Context, exec Exec, pod string) ProbeResult {
+	output, err := exec(ctx, pod, []string{"sh", "-c", ProbeScript})
 	if err != nil {
-		return Result{FIInfo: jobs.Unknown}
+		return ProbeResult{FIInfo: jobs.FIInfoUnknown}
 	}
-	return Parse(output)
+	return ParseProbe(output)
 }
 
-// Parse reads the script's output.
-func Parse(output string) Result {
+// ParseProbe parses ProbeScript's output.
+func ParseProbe(output string) ProbeResult {
 	answers := sections(output)
-	result := Result{FIInfo: jobs.Unknown}
+	result := ProbeResult{FIInfo: jobs.FIInfoUnknown}
 	switch answer := answers["fi_info"]; {
 	case answer.exit == "0" && strings.Contains(answer.text, "provider: efa"):
-		result.FIInfo = jobs.Found
+		result.FIInfo = jobs.FIInfoEFA
 	case answer.exit != "" && strings.Contains(answer.text, "fi_getinfo: -61"):
 		// FI_ENODATA: libfabric works and has no such provider to offer.
-		result.FIInfo = jobs.Missing
+		result.FIInfo = jobs.FIInfoNone
 	}
 	if answer := answers["driver"]; answer.exit == "0" {
-		// A line for each GPU, all of one driver.
+		// One line for each GPU, all of one driver.
 		first, _, _ := strings.Cut(strings.TrimSpace(answer.text), "\n")
-		if _, ok := numbers(first); ok {
-			result.DriverVersion = strings.TrimSpace(first)
-		}
+		result.DriverVersion = version(first)
 	}
 	if answer := answers["cuda"]; answer.exit == "0" {
 		if _, after, ok := strings.Cut(answer.text, "CUDA Version:"); ok {
 			if words := strings.Fields(after); len(words) > 0 {
-				if _, ok := numbers(words[0]); ok {
-					result.CUDAVersion = words[0]
-				}
+				result.CUDAVersion = version(words[0])
 			}
 		}
 	}
 	return result
+}
+
+// version returns a dotted version without spaces around it; empty when text is none.
+func version(text string) string {
+	if _, ok := numbers(text); !ok {
+		return ""
+	}
+	return strings.TrimSpace(text)
 }
 
 type answer struct{ text, exit string }

@@ -1,0 +1,101 @@
+package jobs
+
+import (
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// VerdictNone is the exported verdict when no job ran: the job is switched off, or refused before
+// it started. It is never a pass.
+const VerdictNone report.Verdict = "none"
+
+// Inputs is TrainingJobArgs with its outputs resolved, as the provider gets it. The SDK pairs the
+// two by field name; TrainingJobArgs explains the fields.
+type Inputs struct {
+	Kubeconfig            string            `provider:"secret" pulumi:"kubeconfig"`
+	ClusterName           string            `pulumi:"clusterName"`
+	Namespace             string            `pulumi:"namespace"`
+	RayCluster            string            `pulumi:"rayCluster"`
+	ImageDigest           string            `pulumi:"imageDigest"`
+	Environment           map[string]string `pulumi:"environment"`
+	LaunchTemplateVersion string            `pulumi:"launchTemplateVersion"`
+	AMIRelease            string            `pulumi:"amiRelease"`
+	InstanceType          string            `pulumi:"instanceType"`
+	ChartVersions         map[string]string `pulumi:"chartVersions"`
+	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
+	Training              train.Config      `pulumi:"training"`
+	Expectations          Expectations      `pulumi:"expectations"`
+	StartupSeconds        int               `pulumi:"startupSeconds"`
+	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`
+	HourlyUSD             float64           `pulumi:"hourlyUsd"`
+	AWSRegion             string            `pulumi:"awsRegion"`
+	EvidenceDir           string            `pulumi:"evidenceDir"`
+}
+
+// Expectations is what the gate requires of the cluster and the run. All of it is part of the proof.
+type Expectations struct {
+	// WorldSize is the exact number of ranks.
+	WorldSize int `pulumi:"worldSize"`
+	// Nodes is the exact number of GPU nodes that the ranks span.
+	Nodes int `pulumi:"nodes"`
+	// GPUsPerNode is the allocatable nvidia.com/gpu of each GPU node.
+	GPUsPerNode int `pulumi:"gpusPerNode"`
+	// EFAPerNode is the allocatable vpc.amazonaws.com/efa of each GPU node.
+	EFAPerNode int `pulumi:"efaPerNode"`
+	// Provider is the libfabric provider that must carry the traffic: "efa".
+	Provider string `pulumi:"provider"`
+	// RequireEFACounters makes unreadable EFA hardware counters a failure. Where they are readable,
+	// too few bytes are a failure in any case.
+	RequireEFACounters bool `pulumi:"requireEfaCounters"`
+	// RequireFIInfo refuses the job when fi_info finds no EFA in a worker pod, or gives no answer.
+	// When false, the first is a warning and the second a note.
+	RequireFIInfo bool `pulumi:"requireFiInfo"`
+}
+
+// Node is one GPU node as it was when the job was submitted.
+type Node struct {
+	Name string `pulumi:"name"`
+	// GPUs and EFA are the allocatable nvidia.com/gpu and vpc.amazonaws.com/efa.
+	GPUs int `pulumi:"gpus"`
+	EFA  int `pulumi:"efa"`
+}
+
+// Pod is one pod of the RayCluster as it was when the job was submitted.
+type Pod struct {
+	Name string `pulumi:"name"`
+	Node string `pulumi:"node"`
+	Head bool   `pulumi:"head"`
+	// ImageDigest is the digest of the image that the Ray container runs, "sha256:...".
+	ImageDigest string `pulumi:"imageDigest"`
+	// Current reports whether the pod was made from the RayCluster's present template; nil when
+	// unknown.
+	Current *bool `pulumi:"current,optional"`
+	// FIInfo is what `fi_info -p efa` found in a worker pod.
+	FIInfo FIInfo `pulumi:"fiInfo"`
+	// DriverVersion is the NVIDIA driver's, CUDAVersion the newest CUDA that it supports, as
+	// nvidia-smi prints them in a worker pod; empty when unknown.
+	DriverVersion string `pulumi:"driverVersion"`
+	CUDAVersion   string `pulumi:"cudaVersion"`
+}
+
+// FIInfo is the outcome of `fi_info -p efa` in a pod.
+type FIInfo string
+
+// The outcomes.
+const (
+	FIInfoEFA     FIInfo = "efa"
+	FIInfoNone    FIInfo = "none"
+	FIInfoUnknown FIInfo = "unknown"
+)
+
+// Counters is how much the EFA hardware counters of all worker pods increased between the moment
+// before the job and the moment after it.
+type Counters struct {
+	TxBytes float64 `pulumi:"txBytes"`
+	RxBytes float64 `pulumi:"rxBytes"`
+	// Devices is the number of RDMA devices that were read.
+	Devices int `pulumi:"devices"`
+	// LeastBytes is the least that the job must have moved each way; 0 when no bound is known for
+	// its model.
+	LeastBytes float64 `pulumi:"leastBytes"`
+}

@@ -1,0 +1,128 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
+)
+
+// head is a client of Ray's head with the token that it uses.
+type head struct {
+	*rayapi.Client
+	token string
+}
+
+// redact removes the cluster's token: user code can read and print it.
+func (h head) redact(text []byte) []byte {
+	if h.token == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(h.token), []byte("[token removed]"))
+}
+
+// driverLog returns the job's output; nil when it cannot be read.
+func (h head) driverLog(ctx context.Context, job rayapi.Job) []byte {
+	log, err := h.DriverLog(ctx, job)
+	if err != nil {
+		return nil
+	}
+	return h.redact(log)
+}
+
+// connect returns a client of the RayCluster's head. Nothing is sent yet.
+func (o operation) connect(ctx context.Context) (head, error) {
+	client, token, err := o.cluster.Ray(ctx, o.in.Namespace, o.in.RayCluster)
+	return head{Client: client, token: token}, err
+}
+
+// jobState returns the state of a record's job. Without a running head there is no job: it ended
+// with its pod.
+func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt.Job, head, error) {
+	running, err := o.headRuns(ctx)
+	if err != nil || !running {
+		return attempt.Absent, head{}, err
+	}
+	// A head that runs and does not answer may run the job all the same.
+	ray, err := o.connect(ctx)
+	if err != nil {
+		return "", head{}, err
+	}
+	job, err := ray.Job(ctx, record.SubmissionID)
+	switch {
+	case errors.Is(err, rayapi.ErrNotFound):
+		return attempt.Absent, ray, nil
+	case err != nil:
+		return "", ray, err
+	default:
+		return attempt.Classify(record, &job), ray, nil
+	}
+}
+
+// stop ends a record's job if it is active.
+func (o operation) stop(ctx context.Context, record attempt.Record) error {
+	job, ray, err := o.jobState(ctx, record)
+	if err != nil || job != attempt.Active {
+		return err
+	}
+	o.env.Log(ctx, "stopping job "+record.SubmissionID)
+	if _, err := ray.StopAndWait(ctx, record.SubmissionID, stopTimeout); err != nil {
+		return fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay makes new ones)",
+			err, o.in.Namespace, o.in.RayCluster)
+	}
+	return nil
+}
+
+// headRuns reports whether the RayCluster has a head pod whose Ray container runs.
+func (o operation) headRuns(ctx context.Context) (bool, error) {
+	pods, err := o.cluster.Kubernetes().CoreV1().Pods(o.in.Namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: forward.HeadSelector(o.in.RayCluster)})
+	if err != nil {
+		return false, fmt.Errorf("looking for the head of RayCluster %q: %w", o.in.RayCluster, err)
+	}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if pod.Status.Phase == corev1.PodRunning && pod.DeletionTimestamp == nil && rayRuns(pod) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// rayRuns reports whether the Ray container of a running pod runs: a pod whose container crashes
+// again and again is "Running" all the while, and holds no job. KubeRay makes the first container
+// Ray's. A container without a status counts as running.
+func rayRuns(pod *corev1.Pod) bool {
+	for _, status := range pod.Status.ContainerStatuses {
+		if len(pod.Spec.Containers) > 0 && status.Name == pod.Spec.Containers[0].Name {
+			return status.State.Waiting == nil && status.State.Terminated == nil
+		}
+	}
+	return true
+}
+
+// workerPods returns the names of the RayCluster's worker pods.
+func (o operation) workerPods(ctx context.Context) ([]string, error) {
+	pods, err := o.cluster.Kubernetes().CoreV1().Pods(o.in.Namespace).List(ctx,
+		metav1.ListOptions{LabelSelector: "ray.io/cluster=" + o.in.RayCluster + ",ray.io/node-type=worker"})
+	if err != nil {
+		return nil, fmt.Errorf("listing the workers of RayCluster %q: %w", o.in.RayCluster, err)
+	}
+	var names []string
+	for i := range pods.Items {
+		names = append(names, pods.Items[i].Name)
+	}
+	return names, nil
+}
+
+// exec runs a command in a worker pod.
+func (o operation) exec(ctx context.Context, pod string, command []string) (string, error) {
+	return o.cluster.Exec(ctx, o.in.Namespace, pod, command)
+}

@@ -1,0 +1,118 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// outputLines is how much of a failed job's output a refusal shows.
+const outputLines = 6
+
+// refuseRun returns why a job that was judged does not pass. log is the driver's output.
+func refuseRun(state State, end outcome, log []byte) *refusal.Refusal {
+	summary := fmt.Sprintf("refused: verdict %s, wanted efa", state.Verdict)
+	if state.Verdict == report.EFA {
+		summary = "refused: the ranks used EFA (verdict efa), but the job did not succeed"
+	}
+	refused := refuse(state, "job-failed", summary,
+		"read driver.log beside the report, fix the error, then pulumi up, which runs the next attempt")
+	refused.Context = []string{fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence",
+		state.SubmissionID, statusText(state, end), *state.WorldSize, state.Expectations.WorldSize)}
+	if end.job.Status == rayapi.Failed {
+		refused.Output = tail(string(log), outputLines)
+		if len(refused.Output) == 0 { // the driver never started
+			refused.Output = tail(end.job.Message, outputLines)
+		}
+	}
+	refused.ReportPath = state.ReportPath
+	return refused
+}
+
+// refuse returns a refusal with what explains most among the findings, and one line for each other
+// code. code and next are used where no finding has them.
+func refuse(state State, code, summary, next string) *refusal.Refusal {
+	refused := &refusal.Refusal{Code: code, Summary: summary, Next: next}
+	lead, others := choose(state.Findings)
+	if lead != nil {
+		refused.Code, refused.Cause, refused.Evidence = lead.Code, lead.Cause, cite(*lead)
+		refused.Next = cmp.Or(lead.Next, next)
+	}
+	refused.Also = others
+	price := "an unknown price"
+	if state.HourlyUSD > 0 {
+		refused.HourlyUSD = &state.HourlyUSD
+		price = fmt.Sprintf("$%.2f", state.HourlyUSD)
+	}
+	refused.Billing = "now " + price + " per hour until `pulumi destroy`"
+	if state.Rehearsed {
+		refused.Summary = "[rehearsed] " + refused.Summary
+		refused.Billing = "nothing in a rehearsal; on AWS " + refused.Billing
+	}
+	return refused
+}
+
+func statusText(state State, end outcome) string {
+	switch {
+	case end.stillActive:
+		return fmt.Sprintf("%s, did not stop at its deadline of %d s", end.job.Status, state.DeadlineSeconds)
+	case end.timedOut:
+		return fmt.Sprintf("stopped at its deadline of %d s", state.DeadlineSeconds)
+	case end.job.Status == "":
+		return "unknown to Ray"
+	case end.job.ExitCode != nil:
+		return fmt.Sprintf("%s (exit status %d)", end.job.Status, *end.job.ExitCode)
+	default:
+		return string(end.job.Status)
+	}
+}
+
+// choose returns the first finding of the greatest severity, and one line for each other code.
+func choose(findings []report.Finding) (lead *report.Finding, others []string) {
+	for _, severity := range []report.Severity{report.Error, report.Warning} {
+		i := slices.IndexFunc(findings, func(f report.Finding) bool { return f.Severity == severity })
+		if i >= 0 && lead == nil {
+			lead = &findings[i]
+		}
+	}
+	if lead == nil {
+		return nil, nil
+	}
+	codes := []string{lead.Code}
+	for _, finding := range findings {
+		if finding.Severity == report.Note || slices.Contains(codes, finding.Code) {
+			continue
+		}
+		codes = append(codes, finding.Code)
+		others = append(others, finding.Code+": "+cite(finding))
+	}
+	return lead, others
+}
+
+// cite returns a finding's text with its place.
+func cite(f report.Finding) string {
+	switch {
+	case f.File != "" && f.Line > 0:
+		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
+	case f.File != "":
+		return f.File + ": " + f.Text
+	default:
+		return f.Text
+	}
+}
+
+// tail returns the last lines of a text that are not empty.
+func tail(text string, count int) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, " \r\n\t"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines[max(0, len(lines)-count):]
+}

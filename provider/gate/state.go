@@ -1,0 +1,65 @@
+// Package gate is the TrainingJob resource: it runs a training job at most once for each proof that
+// is required, judges the evidence of every rank, and fails the update unless the verdict is efa.
+package gate
+
+import (
+	"github.com/pulumi/pulumi-go-provider/infer"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// State is what the stack keeps of a TrainingJob, green or red.
+type State struct {
+	jobs.Inputs
+
+	Verdict        report.Verdict   `pulumi:"verdict"`
+	Findings       []report.Finding `pulumi:"findings"`
+	Ranks          []report.Rank    `pulumi:"ranks"`
+	SubmissionID   string           `pulumi:"submissionId"`
+	JobStatus      rayapi.JobStatus `pulumi:"jobStatus"`
+	Attempt        int              `pulumi:"attempt"`
+	ProofHash      string           `pulumi:"proofHash"`
+	ReportPath     string           `pulumi:"reportPath"`
+	StepsPerSecond *float64         `pulumi:"stepsPerSecond,optional"`
+	FinalLoss      *float64         `pulumi:"finalLoss,optional"`
+	WorldSize      *int             `pulumi:"worldSize,optional"`
+	Counters       *jobs.Counters   `pulumi:"efaCounters,optional"`
+	// Nodes and Pods are the cluster before the job; empty when this operation submitted none.
+	Nodes     []jobs.Node `pulumi:"nodes"`
+	Pods      []jobs.Pod  `pulumi:"pods"`
+	Rehearsed bool        `pulumi:"rehearsed"`
+	// Refusal is why the update failed; nil when green.
+	Refusal *refusal.Refusal `pulumi:"refusal,optional"`
+}
+
+// green reports whether the state passes the gate.
+func (s State) green() bool { return s.Verdict == report.EFA && s.Refusal == nil }
+
+// failure returns the error that keeps a red state in the stack and fails the update.
+func (s State) failure() error {
+	if s.green() {
+		return nil
+	}
+	text := "the state holds no verdict; next: pulumi up"
+	if s.Refusal != nil {
+		text = s.Refusal.Error()
+	}
+	return infer.ResourceInitFailedError{Reasons: []string{text}}
+}
+
+// withInputs returns the state with other inputs.
+func (s State) withInputs(in jobs.Inputs) State {
+	s.Inputs = in
+	return s
+}
+
+// unproven returns the state of a job that did not run, or did not run yet.
+func unproven(in jobs.Inputs, rehearsed bool) State {
+	return State{
+		Inputs: in, Verdict: jobs.VerdictNone, Rehearsed: rehearsed,
+		Findings: []report.Finding{}, Ranks: []report.Rank{}, Nodes: []jobs.Node{}, Pods: []jobs.Pod{},
+	}
+}

@@ -1,0 +1,93 @@
+package preflight
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// The image's CUDA, 13.0, and the oldest driver that supports it. KubeRay replaces the image's
+// entrypoint, which would put CUDA's forward-compatible libraries before an older driver's, so the
+// driver itself must be new enough, or libcuda must report that CUDA all the same.
+//
+// Source: CUDA toolkit 13.0 release notes, "CUDA Toolkit and Minimum Required
+// Driver Version for CUDA Minor Version Compatibility": 580 or later.
+const (
+	cudaMajor   = 13
+	driverMajor = 580
+)
+
+// CheckProbe turns one pod's answers into findings. An unknown answer is never a pass where the
+// settings require one, and a note elsewhere.
+func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
+	var found []report.Finding
+	add := func(severity report.Severity, code, text, cause, command string) {
+		found = append(found, report.Finding{
+			Code: code, Severity: severity, Text: "pod " + pod + ": " + text, Cause: cause,
+			Next: fmt.Sprintf("kubectl -n %s exec %s -- %s", want.Namespace, pod, command),
+		})
+	}
+	switch result.FIInfo {
+	case jobs.FIInfoEFA:
+	case jobs.FIInfoNone:
+		add(severity(want.RequireFIInfo, report.Warning), "fi-info-no-efa", "fi_info -p efa: no data available",
+			"libfabric finds no EFA device that it can open in the pod",
+			"sh -c 'fi_info -p efa; ls -l /dev/infiniband'")
+	default:
+		add(severity(want.RequireFIInfo, report.Note), "fi-info-unknown", "fi_info -p efa gave no answer",
+			"the image has no fi_info, or the command could not be run in the pod", "fi_info -p efa")
+	}
+	if !want.CUDA {
+		return found
+	}
+	switch enough, known := driverSuffices(result); {
+	case !known:
+		add(report.Note, "driver-unknown", "nvidia-smi printed no driver version",
+			"the pod has no GPU, or the command could not be run in it", "nvidia-smi")
+	case !enough:
+		add(report.Error, "driver-too-old",
+			fmt.Sprintf("NVIDIA driver %s, supporting CUDA %s; required: driver %d or CUDA %d",
+				orUnknown(result.DriverVersion), orUnknown(result.CUDAVersion), driverMajor, cudaMajor),
+			"the nodes' AMI is older than the image's CUDA, and KubeRay's entrypoint loads no compatible libcuda",
+			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release")
+	}
+	return found
+}
+
+func severity(required bool, otherwise report.Severity) report.Severity {
+	if required {
+		return report.Error
+	}
+	return otherwise
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+// driverSuffices reports whether either version is new enough, and whether either is known.
+func driverSuffices(result ProbeResult) (enough, known bool) {
+	driver, driverKnown := numbers(result.DriverVersion)
+	cuda, cudaKnown := numbers(result.CUDAVersion)
+	enough = driverKnown && driver[0] >= driverMajor || cudaKnown && cuda[0] >= cudaMajor
+	return enough, driverKnown || cudaKnown
+}
+
+// numbers parses a dotted version.
+func numbers(version string) ([]int, bool) {
+	var list []int
+	for part := range strings.SplitSeq(strings.TrimSpace(version), ".") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			return nil, false
+		}
+		list = append(list, n)
+	}
+	return list, true
+}
