@@ -94,6 +94,7 @@ func read(src Source, index int, parse func(f *model.File, in *record.Input) err
 	if err != nil {
 		return nil, fmt.Errorf("reading %q: %w", src.Name, err)
 	}
+	f.Rehearsed = in.Rehearsed
 	f.CutTail = in.Last != '\n' && f.Infos > 0
 	return f, nil
 }

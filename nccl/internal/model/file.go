@@ -37,7 +37,9 @@ type File struct {
 	Repeats int
 	Torn    int
 	CutTail bool
-	Version Ref // an unprefixed version line
+	// Rehearsed reports that a rehearsal's stand-in for NCCL wrote the file.
+	Rehearsed bool
+	Version   Ref // an unprefixed version line
 	// budget bounds the bytes of log text kept for findings.
 	budget int
 }

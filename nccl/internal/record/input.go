@@ -11,6 +11,10 @@ const (
 	blockSize = 1 << 20
 	// lookAhead is how much of what follows a block is at hand while it is parsed.
 	lookAhead = 8 << 10
+	// rehearsalBanner is on the first line of a log by a rehearsal's stand-in for NCCL
+	// (rehearsal/internal/standin), behind what a collector prefixes.
+	rehearsalBanner = "# Rehearsed: written by ray-train-efa's stand-in for NCCL."
+	bannerReach     = 4 << 10
 )
 
 // Input cuts a log into blocks of whole lines.
@@ -18,6 +22,8 @@ type Input struct {
 	R    io.Reader
 	Read int64
 	Last byte // the last byte read; a newline before the first
+	// Rehearsed reports that a rehearsal's stand-in for NCCL wrote the log.
+	Rehearsed bool
 	// rest is what was read and is not yet in a block.
 	rest []byte
 }
@@ -29,6 +35,9 @@ func (in *Input) Next(b *Block) (more bool, err error) {
 	}
 	kept := copy(b.buf, in.rest)
 	n, err := io.ReadFull(in.R, b.buf[kept:])
+	if in.Read == 0 {
+		in.Rehearsed = bytes.Contains(b.buf[:min(n, bannerReach)], []byte(rehearsalBanner))
+	}
 	in.Read += int64(n)
 	if n > 0 {
 		in.Last = b.buf[kept+n-1]

@@ -12,6 +12,7 @@ import (
 // verdict, each with the communicator that decided about it.
 func tables(ev *model.Evidence, runs []*model.Run, decided *model.Run) report.Report {
 	r := report.Report{Communicators: []report.Communicator{}, Ranks: []report.Rank{}}
+	r.Rehearsed = slices.ContainsFunc(ev.Files, func(f *model.File) bool { return f.Rehearsed })
 	runOf := map[*model.Communicator]int{}
 	for i, run := range runs {
 		for _, c := range run.Comms {
