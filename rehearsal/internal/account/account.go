@@ -1,26 +1,48 @@
-// Package account models one AWS account in one region: the resources that the
-// program and the eks component create, AWS's own rules about them, quotas and
-// capacity, kept on disk. It speaks to the emulated Pulumi provider over HTTP.
-//
-// Each rule says beside it where it is written down. "wording ours" marks a message
-// whose exact words are not AWS's; its code and its cause are.
+// Package account models one AWS account in one region: the resources that the program
+// and the eks component create, AWS's own rules about them, quotas and capacity, kept on
+// disk. The emulated Pulumi provider reaches it over HTTP.
 package account
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
-	"sync"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/iam"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/kms"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/logs"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/s3"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// DefaultRegion is the region of an account that names none.
-const DefaultRegion = "us-east-2"
+// Types are the resource types of the account.
+func Types() []store.AnyType {
+	return slices.Concat(ec2.Types(), eks.Types(), iam.Types(), kms.Types(), logs.Types(), s3.Types())
+}
 
-// Options says where an account lives and how it behaves.
+// Kinds describes the properties of the resource types.
+func Kinds() (schema.Kinds, error) { return store.Kinds(Types()) }
+
+// functions are the provider's functions that the account answers, by token.
+func functions() map[string]store.Function {
+	all := map[string]store.Function{}
+	for _, some := range []map[string]store.Function{ec2.Functions(), eks.Functions(), iam.Functions()} {
+		maps.Copy(all, some)
+	}
+	return all
+}
+
+// Options says where an account is kept and how it behaves.
 type Options struct {
 	// Dir holds account.json, the account's whole state.
 	Dir string
@@ -29,10 +51,10 @@ type Options struct {
 	// Speed divides AWS's own latencies: 600 turns ten minutes into one second.
 	// 0 means no waiting at all.
 	Speed float64
-	// Runtime runs clusters and nodes. nil means that nothing runs, which is what
-	// tests of the rules want.
-	Runtime Runtime
-	// Log receives one line per mutation; nil discards them.
+	// Runtime runs clusters and nodes. nil means that nothing runs, which is enough for
+	// tests of the rules.
+	Runtime api.Runtime
+	// Log receives one line per change; nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -40,15 +62,8 @@ type Options struct {
 
 // Account is an emulated AWS account. All methods are safe for concurrent use.
 type Account struct {
-	options  Options
-	log      *slog.Logger
-	kinds    resource.Kinds
-	handlers map[string]handler
-	// busy keeps the runtime from being called twice at once for one cluster.
-	busy keyedLocks
-
-	mu    sync.Mutex
-	state *state
+	store *store.Store
+	log   *slog.Logger
 }
 
 // Open loads the account that Options.Dir holds, or starts an empty one there.
@@ -60,7 +75,7 @@ func Open(options Options) (*Account, error) {
 		return nil, fmt.Errorf("opening the account: Speed is %v; it must be 0 (no waiting) or more", options.Speed)
 	}
 	if options.Region == "" {
-		options.Region = DefaultRegion
+		options.Region = "us-east-2"
 	}
 	if options.Now == nil {
 		options.Now = time.Now
@@ -68,82 +83,83 @@ func Open(options Options) (*Account, error) {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("opening the account: %w", err)
-	}
-	kinds, err := resource.All()
+	opened, err := store.Open(store.Options{
+		Dir: options.Dir, Region: options.Region, Speed: options.Speed,
+		Runtime: options.Runtime, Log: options.Log, Now: options.Now,
+		Types: Types(), NetworkChanged: eks.RefreshNodes,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("opening the account: %w", err)
 	}
-	stored, err := loadState(options.Dir, options.Region)
-	if err != nil {
-		return nil, fmt.Errorf("opening the account: %w", err)
-	}
-	a := &Account{options: options, log: options.Log, kinds: kinds, state: stored}
-	a.handlers = handlers(kinds)
-	return a, nil
+	return &Account{store: opened, log: options.Log}, nil
 }
 
-// change runs one mutation under the lock and stores the result. When f fails, the
-// state is as before only if f wrote nothing: rules check first and write last.
-func (a *Account) change(f func(o *op) error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if err := f(&op{state: a.state, now: a.options.Now().UTC()}); err != nil {
-		return err
-	}
-	return a.state.save(a.options.Dir)
-}
+// Resume passes every cluster, add-on and node of the stored state on to the runtime, and
+// completes what was being made or deleted when the account stopped, as AWS would have done
+// meanwhile. Call it once after Open on a rehearsal that was kept.
+func (a *Account) Resume(ctx context.Context) error { return eks.Resume(ctx, a.store) }
 
-// look runs f under the lock without storing anything.
-func (a *Account) look(f func(o *op)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	f(&op{state: a.state, now: a.options.Now().UTC()})
+// Inventory lists what exists.
+func (a *Account) Inventory() api.Inventory {
+	return api.Inventory{Rehearsed: true, Items: a.store.Items()}
 }
 
 // Faults returns the faults in force.
-func (a *Account) Faults() Faults {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.state.Faults
+func (a *Account) Faults() api.Faults {
+	var faults api.Faults
+	a.store.Look(func(o *store.Op) { faults = o.Faults })
+	return faults
 }
 
-// SetFaults replaces the faults in force. Those about security groups reach the nodes
-// that run; the others matter to what is made from now on.
-func (a *Account) SetFaults(f Faults) error {
-	if err := f.check(); err != nil {
+// SetFaults replaces the faults in force. Those about security groups reach the nodes that
+// run; the others apply to what is made from now on.
+func (a *Account) SetFaults(ctx context.Context, faults api.Faults) error {
+	if err := ec2.CheckFaults(faults); err != nil {
 		return err
 	}
-	err := a.change(func(o *op) error {
-		o.Faults = f
+	err := a.store.Change(func(o *store.Op) error {
+		o.Faults = faults
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	a.refreshFabric(context.Background())
+	eks.RefreshNodes(ctx, a.store)
 	return nil
 }
 
-// keyedLocks is a set of locks by name.
-type keyedLocks struct {
-	mu    sync.Mutex
-	locks map[string]*sync.Mutex
+// Invoke answers one of the provider's functions.
+func (a *Account) Invoke(token string, args json.RawMessage) (json.RawMessage, error) {
+	all := functions()
+	f, ok := all[token]
+	if !ok {
+		return nil, api.Errorf("InvalidAction",
+			"function %q is not part of the rehearsed AWS account; it has: %s",
+			token, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
+	}
+	var result any
+	var err error
+	a.store.Look(func(o *store.Op) { result, err = f(o, args) })
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(result)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the answer of %q: %w", token, err)
+	}
+	return body, nil
 }
 
-// lock takes the lock of a name and returns how to give it back.
-func (k *keyedLocks) lock(name string) (unlock func()) {
-	k.mu.Lock()
-	if k.locks == nil {
-		k.locks = map[string]*sync.Mutex{}
+// operate does what a request asks for.
+func (a *Account) operate(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+	switch r.URL.Path {
+	case api.PathCreate:
+		return a.store.Create(r.Context(), in.Type, in.Inputs)
+	case api.PathUpdate:
+		return a.store.Update(r.Context(), in.Type, in.ID, in.Inputs)
+	case api.PathDelete:
+		return api.ResourceAnswer{}, a.store.Delete(r.Context(), in.Type, in.ID)
+	default:
+		return a.store.Read(in.Type, in.ID)
 	}
-	one, ok := k.locks[name]
-	if !ok {
-		one = &sync.Mutex{}
-		k.locks[name] = one
-	}
-	k.mu.Unlock()
-	one.Lock()
-	return one.Unlock
 }

@@ -7,8 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/iam"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/logs"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
 func TestStackUpAndDown(t *testing.T) {
@@ -26,13 +31,13 @@ func TestStackUpAndDown(t *testing.T) {
 			continue
 		}
 		gpus += node.GPUs
-		assert.Equal(t, []Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}}, node.Taints)
+		assert.Equal(t, []api.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}}, node.Taints)
 		assert.Equal(t, "us-east-2a", node.Labels["topology.kubernetes.io/zone"])
 		assert.Equal(t, "true", node.Labels["nvidia.com/gpu.present"])
 		assert.Equal(t, 1, node.EFAInterfaces)
-		assert.Equal(t, "cluster", node.Fabric.PlacementStrategy)
-		require.Len(t, node.Fabric.SecurityGroups, 2)
-		for _, group := range node.Fabric.SecurityGroups {
+		assert.Equal(t, "cluster", node.Facts.PlacementStrategy)
+		require.Len(t, node.Facts.SecurityGroups, 2)
+		for _, group := range node.Facts.SecurityGroups {
 			assert.True(t, group.SelfIngress && group.SelfEgress, "%s lets EFA through", group.Name)
 		}
 	}
@@ -59,7 +64,7 @@ func TestBreaks(t *testing.T) {
 		name   string
 		change map[string]func(props)
 		skip   []string
-		faults Faults
+		faults api.Faults
 		step   string
 		code   string
 		text   string
@@ -70,7 +75,7 @@ func TestBreaks(t *testing.T) {
 		{name: "zone does not exist", change: map[string]func(props){"nodes": set("availabilityZone", "us-east-2z")}, step: "nodes", code: "InvalidParameterValue"},
 		{name: "misspelt property", change: map[string]func(props){"vpc": set("cidr", "x")}, step: "vpc", code: "ValidationError", text: `unknown field "cidr"`},
 		{name: "NAT without an internet gateway", skip: []string{"igw", "public-route"}, step: "nat", code: "Gateway.NotAttached"},
-		{name: "quota of elastic addresses", faults: Faults{Quota: map[string]float64{quotaElasticIPs: 0}}, step: "eip", code: "AddressLimitExceeded"},
+		{name: "quota of elastic addresses", faults: api.Faults{Quota: map[string]float64{ec2.QuotaElasticIPs: 0}}, step: "eip", code: "AddressLimitExceeded"},
 		{name: "all protocols with ports", change: map[string]func(props){"efa-in": func(p props) { p["fromPort"], p["toPort"] = 0, 0 }}, step: "efa-in", code: "ValidationError"},
 		{name: "control plane in one zone", change: map[string]func(props){"control": set("availabilityZone", "us-east-2a")}, step: "cluster", code: "InvalidParameterException", text: "at least two different AZs"},
 		{name: "cluster role without its policy", skip: []string{"cluster-role-AmazonEKSClusterPolicy"}, step: "cluster", code: "InvalidParameterException", text: "AmazonEKSClusterPolicy"},
@@ -107,9 +112,9 @@ func TestBreaks(t *testing.T) {
 		{name: "disk size beside a template", change: map[string]func(props){"gpu": set("diskSize", 100)}, step: "gpu", code: "InvalidParameterException", text: "within the launch template"},
 		{name: "template version that is not there", change: map[string]func(props){"gpu": func(p props) { p["launchTemplate"].(props)["version"] = "7" }}, step: "gpu", code: "InvalidRequestException"},
 		{name: "desired above max", change: map[string]func(props){"gpu": func(p props) { p["scalingConfig"].(props)["desiredSize"] = 3 }}, step: "gpu", code: "InvalidParameterException"},
-		{name: "no capacity", faults: Faults{NoCapacity: []TypeInZone{{Type: "g6.12xlarge", Zone: "us-east-2a"}}}, step: "gpu", code: "InsufficientInstanceCapacity", text: "choosing us-east-2b, us-east-2c"},
-		{name: "quota", faults: Faults{Quota: map[string]float64{quotaG: 48}}, step: "gpu", code: "VcpuLimitExceeded", text: "limit of 48"},
-		{name: "type not offered", faults: Faults{NotOffered: []TypeInZone{{Type: "g6.12xlarge"}}}, step: "gpu", code: "Unsupported"},
+		{name: "no capacity", faults: api.Faults{NoCapacity: []api.TypeInZone{{Type: "g6.12xlarge", Zone: "us-east-2a"}}}, step: "gpu", code: "InsufficientInstanceCapacity", text: "choosing us-east-2b, us-east-2c"},
+		{name: "quota", faults: api.Faults{Quota: map[string]float64{ec2.QuotaG: 48}}, step: "gpu", code: "VcpuLimitExceeded", text: "limit of 48"},
+		{name: "type not offered", faults: api.Faults{NotOffered: []api.TypeInZone{{Type: "g6.12xlarge"}}}, step: "gpu", code: "Unsupported"},
 		{name: "coredns before nodes that it may use", skip: []string{"system"}, step: "coredns", code: "InsufficientNumberOfReplicas", text: "DEGRADED"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +125,7 @@ func TestBreaks(t *testing.T) {
 			for _, name := range test.skip {
 				l.skip[name] = true
 			}
-			require.NoError(t, l.account.SetFaults(test.faults))
+			require.NoError(t, l.account.SetFaults(t.Context(), test.faults))
 			step, err := l.up()
 			require.Error(t, err)
 			assert.Equal(t, test.step, step, err.Error())
@@ -154,55 +159,57 @@ func TestNodesInTwoZonesOfOneClusterPlacementGroup(t *testing.T) {
 
 	// As in AWS, an update that changes nothing succeeds and mends nothing; any other is refused.
 	group := l.gpuGroup()
-	require.NoError(t, l.update("gpu", resource.TokenNodeGroup, group))
-	assert.Equal(t, statusCreateFailed, l.account.state.NodeGroups[l.ids["gpu"]].Status)
-	assert.Len(t, l.account.state.Instances, 2, "nothing more is launched")
+	require.NoError(t, l.update("gpu", eks.NodeGroups.String(), group))
+	assert.Equal(t, eks.StatusCreateFailed, rows(l.account, eks.NodeGroups)[l.ids["gpu"]].Status)
+	assert.Len(t, rows(l.account, ec2.Instances), 2, "nothing more is launched")
 	group["scalingConfig"] = props{"desiredSize": 1, "minSize": 0, "maxSize": 2}
-	assert.ErrorContains(t, l.update("gpu", resource.TokenNodeGroup, group), "CREATE_FAILED")
+	assert.ErrorContains(t, l.update("gpu", eks.NodeGroups.String(), group), "CREATE_FAILED")
 }
 
-func TestFabricFacts(t *testing.T) {
+func TestNodeFacts(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change map[string]func(props)
 		skip   []string
-		faults Faults
-		want   func(fabric.Fabric) bool
+		faults api.Faults
+		want   func(nodefacts.Facts) bool
 	}{
 		{name: "no EFA interface", change: map[string]func(props){"lt": func(p props) {
 			delete(p["networkInterfaces"].([]props)[0], "interfaceType")
-		}}, want: func(f fabric.Fabric) bool { return f.EFAInterfaces == 0 && len(f.SecurityGroups) == 2 }},
-		{name: "device broken", faults: Faults{EFADeviceBroken: true}, want: func(f fabric.Fabric) bool { return f.DeviceBroken }},
-		{name: "the cluster's self egress stripped", faults: Faults{StripClusterSelfEgress: true}, want: func(f fabric.Fabric) bool {
+		}}, want: func(f nodefacts.Facts) bool { return f.EFAInterfaces == 0 && len(f.SecurityGroups) == 2 }},
+		{name: "device broken", faults: api.Faults{EFADeviceBroken: true}, want: func(f nodefacts.Facts) bool { return f.DeviceBroken }},
+		{name: "the cluster's self egress stripped", faults: api.Faults{StripClusterSelfEgress: true}, want: func(f nodefacts.Facts) bool {
 			return !f.SecurityGroups[0].SelfEgress && f.SecurityGroups[0].SelfIngress && f.SecurityGroups[1].SelfEgress
 		}},
-		{name: "all self egress stripped", faults: Faults{StripSelfEgress: true}, want: func(f fabric.Fabric) bool {
+		{name: "all self egress stripped", faults: api.Faults{StripSelfEgress: true}, want: func(f nodefacts.Facts) bool {
 			return !f.SecurityGroups[0].SelfEgress && !f.SecurityGroups[1].SelfEgress
 		}},
 		{name: "egress to everywhere is not egress to itself", change: map[string]func(props){"efa-out": func(p props) {
 			delete(p, "referencedSecurityGroupId")
-			p["cidrIpv4"] = everywhere
-		}}, want: func(f fabric.Fabric) bool { return !f.SecurityGroups[1].SelfEgress }},
+			p["cidrIpv4"] = ec2.AnyIPv4
+		}}, want: func(f nodefacts.Facts) bool { return !f.SecurityGroups[1].SelfEgress }},
 		{name: "ingress by address is not ingress from itself", change: map[string]func(props){"efa-in": func(p props) {
 			delete(p, "referencedSecurityGroupId")
-			p["cidrIpv4"] = everywhere
-		}}, want: func(f fabric.Fabric) bool { return !f.SecurityGroups[1].SelfIngress && f.SecurityGroups[1].SelfEgress }},
-		{name: "no driver on the standard AMI", change: map[string]func(props){"gpu": func(p props) { p["amiType"] = "AL2023_x86_64_STANDARD" }}, want: func(f fabric.Fabric) bool { return f.GPUs == 0 }},
-		{name: "no placement group", change: map[string]func(props){"lt": func(p props) { delete(p, "placement") }}, want: func(f fabric.Fabric) bool { return f.PlacementGroup == "" && f.PlacementStrategy == "" }},
+			p["cidrIpv4"] = ec2.AnyIPv4
+		}}, want: func(f nodefacts.Facts) bool {
+			return !f.SecurityGroups[1].SelfIngress && f.SecurityGroups[1].SelfEgress
+		}},
+		{name: "no driver on the standard AMI", change: map[string]func(props){"gpu": func(p props) { p["amiType"] = "AL2023_x86_64_STANDARD" }}, want: func(f nodefacts.Facts) bool { return f.GPUs == 0 }},
+		{name: "no placement group", change: map[string]func(props){"lt": func(p props) { delete(p, "placement") }}, want: func(f nodefacts.Facts) bool { return f.PlacementGroup == "" && f.PlacementStrategy == "" }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLab(t)
 			for name, edit := range test.change {
 				l.change[name] = edit
 			}
-			require.NoError(t, l.account.SetFaults(test.faults))
+			require.NoError(t, l.account.SetFaults(t.Context(), test.faults))
 			step, err := l.up()
 			require.NoError(t, err, step)
 			seen := 0
 			for _, node := range l.runtime.nodes {
 				if node.NodeGroup == "gpu" {
 					seen++
-					assert.True(t, test.want(node.Fabric), "%+v", node.Fabric)
+					assert.True(t, test.want(node.Facts), "%+v", node.Facts)
 				}
 			}
 			assert.Equal(t, 2, seen)
@@ -218,17 +225,17 @@ func TestDeleteOrder(t *testing.T) {
 	for _, test := range []struct {
 		step, token, code string
 	}{
-		{"vpc", resource.TokenVpc, "DependencyViolation"},
-		{"nodes", resource.TokenSubnet, "DependencyViolation"},
-		{"control", resource.TokenSubnet, "DependencyViolation"},
-		{"igw", resource.TokenInternetGateway, "DependencyViolation"},
-		{"private-table", resource.TokenRouteTable, "DependencyViolation"},
-		{"efa", resource.TokenSecurityGroup, "DependencyViolation"},
-		{"eip", resource.TokenEip, "InvalidIPAddress.InUse"},
-		{"pg", resource.TokenPlacementGroup, "InvalidPlacementGroup.InUse"},
-		{"cluster", resource.TokenCluster, "ResourceInUseException"},
-		{"node-role", resource.TokenRole, "DeleteConflict"},
-		{"cluster-role", resource.TokenRole, "DeleteConflict"},
+		{"vpc", ec2.Vpcs.String(), "DependencyViolation"},
+		{"nodes", ec2.Subnets.String(), "DependencyViolation"},
+		{"control", ec2.Subnets.String(), "DependencyViolation"},
+		{"igw", ec2.InternetGateways.String(), "DependencyViolation"},
+		{"private-table", ec2.RouteTables.String(), "DependencyViolation"},
+		{"efa", ec2.SecurityGroups.String(), "DependencyViolation"},
+		{"eip", ec2.Eips.String(), "InvalidIPAddress.InUse"},
+		{"pg", ec2.PlacementGroups.String(), "InvalidPlacementGroup.InUse"},
+		{"cluster", eks.Clusters.String(), "ResourceInUseException"},
+		{"node-role", iam.Roles.String(), "DeleteConflict"},
+		{"cluster-role", iam.Roles.String(), "DeleteConflict"},
 	} {
 		t.Run(test.step, func(t *testing.T) {
 			assert.Equal(t, test.code, code(l.delete(test.step, test.token)))
@@ -242,10 +249,10 @@ func TestLogGroupComesBackWhileTheClusterLogs(t *testing.T) {
 	l := newLab(t)
 	step, err := l.up()
 	require.NoError(t, err, step)
-	require.NoError(t, l.delete("log", resource.TokenLogGroup))
-	var found Item
+	require.NoError(t, l.delete("log", logs.LogGroups.String()))
+	var found api.Item
 	for _, item := range l.account.Inventory().Items {
-		if item.Type == resource.TokenLogGroup {
+		if item.Type == logs.LogGroups.String() {
 			found = item
 		}
 	}
@@ -258,27 +265,27 @@ func TestLaunchTemplateVersionsAndRollingUpdate(t *testing.T) {
 	step, err := l.up()
 	require.NoError(t, err, step)
 	template := l.workers()[1].inputs()
-	require.NoError(t, l.update("lt", resource.TokenLaunchTemplate, template), "nothing changed")
-	assert.Equal(t, 1, l.account.state.LaunchTemplates[l.ids["lt"]].LatestVersion)
+	require.NoError(t, l.update("lt", ec2.LaunchTemplates.String(), template), "nothing changed")
+	assert.Equal(t, 1, rows(l.account, ec2.LaunchTemplates)[l.ids["lt"]].LatestVersion)
 
 	template["metadataOptions"] = props{"httpTokens": "optional"}
-	require.NoError(t, l.update("lt", resource.TokenLaunchTemplate, template))
-	assert.Equal(t, 2, l.account.state.LaunchTemplates[l.ids["lt"]].LatestVersion)
+	require.NoError(t, l.update("lt", ec2.LaunchTemplates.String(), template))
+	assert.Equal(t, 2, rows(l.account, ec2.LaunchTemplates)[l.ids["lt"]].LatestVersion)
 
 	// In one zone a rolling update first adds two nodes; the quota has room for one.
-	require.NoError(t, l.account.SetFaults(Faults{Quota: map[string]float64{quotaG: 144}}))
+	require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 144}}))
 	group := l.gpuGroup()
 	group["launchTemplate"] = props{"id": l.ids["lt"], "version": "2"}
-	err = l.update("gpu", resource.TokenNodeGroup, group)
+	err = l.update("gpu", eks.NodeGroups.String(), group)
 	require.ErrorContains(t, err, "VcpuLimitExceeded")
 	assert.Len(t, l.runtime.nodes, 3, "the old nodes are still there")
 
-	require.NoError(t, l.account.SetFaults(Faults{Quota: map[string]float64{quotaG: 192}}))
+	require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 192}}))
 	before := map[string]bool{}
 	for _, node := range l.runtime.nodes {
 		before[node.InstanceID] = true
 	}
-	require.NoError(t, l.update("gpu", resource.TokenNodeGroup, group))
+	require.NoError(t, l.update("gpu", eks.NodeGroups.String(), group))
 	require.Len(t, l.runtime.nodes, 3)
 	kept := 0
 	for _, node := range l.runtime.nodes {
@@ -295,9 +302,9 @@ func TestScaleToZeroAndBack(t *testing.T) {
 	require.NoError(t, err, step)
 	group := l.gpuGroup()
 	group["scalingConfig"] = props{"desiredSize": 0, "minSize": 0, "maxSize": 2}
-	require.NoError(t, l.update("gpu", resource.TokenNodeGroup, group))
+	require.NoError(t, l.update("gpu", eks.NodeGroups.String(), group))
 	assert.Len(t, l.runtime.nodes, 1)
-	require.NoError(t, l.update("gpu", resource.TokenNodeGroup, l.gpuGroup()))
+	require.NoError(t, l.update("gpu", eks.NodeGroups.String(), l.gpuGroup()))
 	assert.Len(t, l.runtime.nodes, 3)
 }
 
@@ -306,7 +313,7 @@ func TestAccountSurvivesRestart(t *testing.T) {
 	step, err := l.up()
 	require.NoError(t, err, step)
 	again := &fakeRuntime{}
-	reopened := openAt(t, l.account.options.Dir, again)
+	reopened := l.open(again)
 	require.NoError(t, reopened.Resume(context.Background()))
 	assert.Equal(t, []string{"train"}, again.clusters)
 	assert.Equal(t, l.runtime.nodes, again.nodes)
@@ -319,28 +326,28 @@ func TestResumeGoesOn(t *testing.T) {
 	l := newLab(t)
 	step, err := l.up()
 	require.NoError(t, err, step)
-	require.NoError(t, l.account.change(func(o *op) error {
-		o.NodeGroups["train:gpu"].Status = statusCreating
-		o.Addons["train:coredns"].Status = statusDeleting
-		o.terminateThese(o.instancesOf("train:gpu"))
+	require.NoError(t, l.account.store.Change(func(o *store.Op) error {
+		eks.NodeGroups.In(o)["train:gpu"].Status = eks.StatusCreating
+		eks.Addons.In(o)["train:coredns"].Status = eks.StatusDeleting
+		ec2.TerminateInstances(o, eks.InstancesOf(o, "train:gpu"))
 		return nil
 	}))
 	again := &fakeRuntime{}
-	reopened := openAt(t, l.account.options.Dir, again)
+	reopened := l.open(again)
 	require.NoError(t, reopened.Resume(context.Background()))
 	assert.Len(t, again.nodes, 3)
-	assert.Equal(t, statusActive, reopened.state.NodeGroups["train:gpu"].Status)
-	assert.NotContains(t, reopened.state.Addons, "train:coredns")
+	assert.Equal(t, eks.StatusActive, rows(reopened, eks.NodeGroups)["train:gpu"].Status)
+	assert.NotContains(t, rows(reopened, eks.Addons), "train:coredns")
 }
 
-// TestFabricFollowsRules takes the egress rule away under the running nodes.
-func TestFabricFollowsRules(t *testing.T) {
+// TestNodeFactsFollowRules takes the egress rule away under the running nodes.
+func TestNodeFactsFollowRules(t *testing.T) {
 	l := newLab(t)
 	step, err := l.up()
 	require.NoError(t, err, step)
 	selfEgress := func() (open int) {
 		for _, node := range l.runtime.nodes {
-			for _, group := range node.Fabric.SecurityGroups {
+			for _, group := range node.Facts.SecurityGroups {
 				if node.NodeGroup == "gpu" && group.SelfEgress {
 					open++
 				}
@@ -349,8 +356,8 @@ func TestFabricFollowsRules(t *testing.T) {
 		return open
 	}
 	assert.Equal(t, 4, selfEgress(), "two groups on two nodes")
-	require.NoError(t, l.delete("efa-out", resource.TokenEgressRule))
+	require.NoError(t, l.delete("efa-out", ec2.EgressRules.String()))
 	assert.Equal(t, 2, selfEgress())
-	require.NoError(t, l.account.SetFaults(Faults{StripClusterSelfEgress: true}))
+	require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{StripClusterSelfEgress: true}))
 	assert.Equal(t, 0, selfEgress())
 }

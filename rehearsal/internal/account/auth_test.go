@@ -15,7 +15,8 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 )
 
 // review asks the webhook of a cluster who a token is, as an API server does.
@@ -36,17 +37,17 @@ func TestTokens(t *testing.T) {
 	l := newLab(t)
 	step, err := l.up()
 	require.NoError(t, err, step)
-	good, err := l.account.IssueToken("train", "")
+	good, err := eks.IssueToken(l.account.store, "train", "")
 	require.NoError(t, err)
 	node, ok := l.out["node-role"]["arn"].(string)
 	require.True(t, ok)
 	cluster, ok := l.out["cluster-role"]["arn"].(string)
 	require.True(t, ok)
-	asNode, err := l.account.IssueToken("train", node)
+	asNode, err := eks.IssueToken(l.account.store, "train", node)
 	require.NoError(t, err)
-	stranger, err := l.account.IssueToken("train", cluster)
+	stranger, err := eks.IssueToken(l.account.store, "train", cluster)
 	require.NoError(t, err)
-	other, err := l.account.IssueToken("other", "")
+	other, err := eks.IssueToken(l.account.store, "other", "")
 	require.NoError(t, err)
 
 	for _, test := range []struct {
@@ -73,58 +74,56 @@ func TestTokens(t *testing.T) {
 	}
 
 	assert.Contains(t, review(t, l.account, "second", good.Token).Error, `it is for cluster "train"`)
-	_, err = l.account.IssueToken("train", "arn:aws:iam::111122223333:role/none")
+	_, err = eks.IssueToken(l.account.store, "train", "arn:aws:iam::111122223333:role/none")
 	assert.Equal(t, "AccessDenied", code(err))
 }
 
 func TestTokensExpireAndFollowAccessEntries(t *testing.T) {
 	l := newLab(t)
-	now := time.Date(2026, 11, 30, 4, 0, 0, 0, time.UTC)
-	l.account.options.Now = func() time.Time { return now }
 	step, err := l.up()
 	require.NoError(t, err, step)
-	token, err := l.account.IssueToken("train", "")
+	token, err := eks.IssueToken(l.account.store, "train", "")
 	require.NoError(t, err)
 	assert.Equal(t, "2026-11-30T04:14:00Z", token.Expiration)
 
-	now = now.Add(16 * time.Minute)
-	_, _, err = l.account.Authenticate(token.Token)
-	require.ErrorIs(t, err, ErrTokenRefused)
+	l.now = l.now.Add(16 * time.Minute)
+	_, _, _, err = eks.Authenticate(l.account.store, token.Token)
+	require.ErrorIs(t, err, eks.ErrTokenRefused)
 	assert.ErrorContains(t, err, "expired")
 
-	fresh, err := l.account.IssueToken("train", "")
+	fresh, err := eks.IssueToken(l.account.store, "train", "")
 	require.NoError(t, err)
-	_, _, err = l.account.Authenticate(fresh.Token)
+	_, _, _, err = eks.Authenticate(l.account.store, fresh.Token)
 	require.NoError(t, err)
-	l.ids["creator"] = entryID("train", "arn:aws:iam::111122223333:user/rehearsal")
-	require.NoError(t, l.delete("creator", resource.TokenAccessEntry))
-	_, _, err = l.account.Authenticate(fresh.Token)
-	require.ErrorIs(t, err, ErrTokenRefused, "who has no entry any more is out at once")
+	l.ids["creator"] = eks.EntryID("train", "arn:aws:iam::111122223333:user/rehearsal")
+	require.NoError(t, l.delete("creator", eks.AccessEntries.String()))
+	_, _, _, err = eks.Authenticate(l.account.store, fresh.Token)
+	require.ErrorIs(t, err, eks.ErrTokenRefused, "who has no entry any more is out at once")
 }
 
 // TestClientAndHandler goes over the wire once.
 func TestClientAndHandler(t *testing.T) {
 	ctx := context.Background()
-	a := openAt(t, t.TempDir(), nil)
+	a := newLab(t).account
 	server := httptest.NewServer(a.Handler())
 	t.Cleanup(server.Close)
 	c := client.New(server.URL)
 
-	made, err := c.Create(ctx, api.ResourceRequest{Type: resource.TokenVpc, Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/16"}`)})
+	made, err := c.Create(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/16"}`)})
 	require.NoError(t, err)
 	assert.Regexp(t, `^vpc-[0-9a-f]{17}$`, made.ID)
-	found, err := c.Read(ctx, api.ResourceRequest{Type: resource.TokenVpc, ID: made.ID})
+	found, err := c.Read(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID})
 	require.NoError(t, err)
 	assert.JSONEq(t, string(made.Outputs), string(found.Outputs))
-	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: resource.TokenVpc, ID: made.ID}))
-	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: resource.TokenVpc, ID: made.ID}), "gone already is no error")
-	gone, err := c.Read(ctx, api.ResourceRequest{Type: resource.TokenVpc, ID: made.ID})
+	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID}))
+	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID}), "gone already is no error")
+	gone, err := c.Read(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID})
 	require.NoError(t, err)
 	assert.Empty(t, gone.ID)
 
 	_, err = c.Create(ctx, api.ResourceRequest{Type: "aws:ec2/vpc:Vpk"})
 	require.ErrorContains(t, err, "aws:ec2/vpc:Vpc")
-	_, err = c.Create(ctx, api.ResourceRequest{Type: resource.TokenVpc, Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/8"}`)})
+	_, err = c.Create(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/8"}`)})
 	require.EqualError(t, err, "operation error EC2: CreateVpc, https response error StatusCode: 400, api error InvalidVpc.Range: The CIDR '10.0.0.0/8' is invalid.")
 
 	answer, err := c.Invoke(ctx, api.InvokeRequest{Token: "aws:index/getPartition:getPartition"})
@@ -135,16 +134,16 @@ func TestClientAndHandler(t *testing.T) {
 }
 
 func TestSetFaultsRefuses(t *testing.T) {
-	a := openAt(t, t.TempDir(), nil)
+	a := newLab(t).account
 	for _, test := range []struct {
 		name string
-		in   Faults
+		in   api.Faults
 		want string
 	}{
-		{"a type that is not there", Faults{NoCapacity: []TypeInZone{{Type: "g6.huge"}}}, "g6.huge"},
-		{"a quota that is not there", Faults{Quota: map[string]float64{"L-1": 1}}, "L-DB2E81BA"},
+		{"a type that is not there", api.Faults{NoCapacity: []api.TypeInZone{{Type: "g6.huge"}}}, "g6.huge"},
+		{"a quota that is not there", api.Faults{Quota: map[string]float64{"L-1": 1}}, "L-DB2E81BA"},
 	} {
-		t.Run(test.name, func(t *testing.T) { assert.ErrorContains(t, a.SetFaults(test.in), test.want) })
+		t.Run(test.name, func(t *testing.T) { assert.ErrorContains(t, a.SetFaults(t.Context(), test.in), test.want) })
 	}
 }
 
@@ -161,8 +160,8 @@ func TestLoseCluster(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, lose("other"))
 	assert.Equal(t, http.StatusOK, lose("train"))
 	assert.Empty(t, l.runtime.clusters)
-	assert.Empty(t, l.account.state.Instances)
-	answer, err := l.account.handlers[resource.TokenAddon].doRead(l.account, l.ids["coredns"])
+	assert.Empty(t, rows(l.account, ec2.Instances))
+	answer, err := l.account.store.Read(eks.Addons.String(), l.ids["coredns"])
 	require.NoError(t, err)
 	assert.Empty(t, answer.ID, "what was in the cluster reads as gone")
 	step, err = l.down()

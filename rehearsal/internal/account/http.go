@@ -1,6 +1,8 @@
 package account
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,34 +13,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 )
 
-// Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the
-// provider, GET /inventory, GET and POST /faults, POST /lose-cluster/{cluster}, POST
-// /token for the `aws` stand-in, and POST /tokenreview/{cluster} as a Kubernetes token
-// webhook.
+// Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the provider,
+// GET /inventory, GET and POST /faults, POST /lose-cluster/{cluster}, POST /token for the `aws`
+// stand-in, and POST /tokenreview/{cluster} as a Kubernetes token webhook.
 func (a *Account) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+api.PathCreate, a.serveResource)
-	mux.HandleFunc("POST "+api.PathRead, a.serveResource)
-	mux.HandleFunc("POST "+api.PathUpdate, a.serveResource)
-	mux.HandleFunc("POST "+api.PathDelete, a.serveResource)
-	mux.HandleFunc("POST "+api.PathInvoke, serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
+	post := func(path string, handler http.HandlerFunc) { mux.HandleFunc("POST "+path, handler) }
+	for _, path := range []string{api.PathCreate, api.PathRead, api.PathUpdate, api.PathDelete} {
+		post(path, serve(a.serveResource))
+	}
+	post(api.PathInvoke, serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
 		result, err := a.Invoke(in.Token, in.Args)
 		return api.InvokeAnswer{Return: result}, err
 	}))
-	mux.HandleFunc("POST "+api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenAnswer, error) {
-		return a.IssueToken(in.ClusterName, in.RoleARN)
+	post(api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenAnswer, error) {
+		return eks.IssueToken(a.store, in.ClusterName, in.RoleARN)
 	}))
-	mux.HandleFunc("GET "+api.PathInventory, func(w http.ResponseWriter, _ *http.Request) { reply(w, a.Inventory(), nil) })
-	mux.HandleFunc("GET "+api.PathFaults, func(w http.ResponseWriter, _ *http.Request) { reply(w, a.Faults(), nil) })
-	mux.HandleFunc("POST "+api.PathFaults, serve(func(_ *http.Request, in Faults) (Faults, error) {
-		return in, a.SetFaults(in)
+	post(api.PathFaults, serve(func(r *http.Request, in api.Faults) (api.Faults, error) {
+		// The nodes get the new facts even when the caller hangs up.
+		return in, a.SetFaults(context.WithoutCancel(r.Context()), in)
 	}))
-	mux.HandleFunc("POST "+api.PathLoseCluster+"{cluster}", serve(func(r *http.Request, _ struct{}) (struct{}, error) {
-		return struct{}{}, a.LoseCluster(r.Context(), r.PathValue("cluster"))
+	post(api.PathLoseCluster+"{cluster}", serve(func(r *http.Request, _ struct{}) (struct{}, error) {
+		return struct{}{}, eks.LoseCluster(r.Context(), a.store, r.PathValue("cluster"))
 	}))
-	mux.HandleFunc("POST "+api.PathTokenReview+"{cluster}", serve(a.reviewToken))
+	post(api.PathTokenReview+"{cluster}", serve(a.reviewToken))
+	mux.HandleFunc("GET "+api.PathInventory, func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, a.Inventory(), nil)
+	})
+	mux.HandleFunc("GET "+api.PathFaults, func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, a.Faults(), nil)
+	})
 	return mux
 }
 
@@ -78,47 +85,29 @@ func reply(w http.ResponseWriter, out any, err error) {
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-func (a *Account) serveResource(w http.ResponseWriter, r *http.Request) {
-	serve(func(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
-		answer, err := a.operate(r, in)
-		verb := strings.TrimPrefix(r.URL.Path, "/aws/")
-		switch {
-		case err != nil:
-			a.log.Info("refused", "verb", verb, "type", in.Type, "urn", in.URN, "id", in.ID, "error", err)
-		case answer.Failed != nil:
-			a.log.Info("failed", "verb", verb, "type", in.Type, "urn", in.URN, "id", answer.ID, "error", answer.Failed)
-		case verb != "read":
-			a.log.Info("done", "verb", verb, "type", in.Type, "urn", in.URN, "id", in.ID+answer.ID)
-		}
-		return answer, err
-	})(w, r)
-}
-
-func (a *Account) operate(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
-	found, ok := a.handlers[in.Type]
-	if !ok {
-		_, err := a.kinds.Lookup(in.Type)
-		return api.ResourceAnswer{}, api.Errorf("InvalidAction", "%v", err)
+// serveResource does what a request asks for and logs it.
+func (a *Account) serveResource(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+	answer, err := a.operate(r, in)
+	log := a.log.With("verb", strings.TrimPrefix(r.URL.Path, "/aws/"), "type", in.Type, "urn", in.URN,
+		"id", cmp.Or(answer.ID, in.ID))
+	switch {
+	case err != nil:
+		log.Info("refused", "error", err)
+	case answer.Failed != nil:
+		log.Info("failed", "error", answer.Failed)
+	case r.URL.Path != api.PathRead:
+		log.Info("done")
 	}
-	switch r.URL.Path {
-	case api.PathCreate:
-		return found.doCreate(r.Context(), a, in.Inputs)
-	case api.PathUpdate:
-		return found.doUpdate(r.Context(), a, in.ID, in.Inputs)
-	case api.PathDelete:
-		return api.ResourceAnswer{}, found.doDelete(r.Context(), a, in.ID)
-	default:
-		return found.doRead(a, in.ID)
-	}
+	return answer, err
 }
 
 // reviewToken answers a Kubernetes API server that asks who a bearer token is.
 // Source: Kubernetes, "Webhook Token Authentication".
 func (a *Account) reviewToken(r *http.Request, in authenticationv1.TokenReview) (authenticationv1.TokenReview, error) {
 	out := authenticationv1.TokenReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}}
-	cluster, username, groups, err := a.authenticate(in.Spec.Token)
+	cluster, username, groups, err := eks.Authenticate(a.store, in.Spec.Token)
 	if err == nil && cluster != r.PathValue("cluster") {
-		err = fmt.Errorf("%w: it is for cluster %q", ErrTokenRefused, cluster)
+		err = fmt.Errorf("%w: it is for cluster %q", eks.ErrTokenRefused, cluster)
 	}
 	if err != nil {
 		a.log.Info("token refused", "cluster", r.PathValue("cluster"), "error", err)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
 func TestInvokes(t *testing.T) {
@@ -68,7 +70,7 @@ func TestInvokes(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.name == "offerings" {
-				require.NoError(t, l.account.SetFaults(Faults{NotOffered: []TypeInZone{{Type: "g6.12xlarge", Zone: "us-east-2b"}}}))
+				require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{NotOffered: []api.TypeInZone{{Type: "g6.12xlarge", Zone: "us-east-2b"}}}))
 			}
 			body, err := l.account.Invoke(test.token, json.RawMessage(test.args))
 			require.Equal(t, test.code, code(err))
@@ -89,31 +91,13 @@ func TestClusterVersionsTellTheirSupport(t *testing.T) {
 	l := newLab(t)
 	body, err := l.account.Invoke("aws:eks/getClusterVersions:getClusterVersions", json.RawMessage(`{"includeAll":true}`))
 	require.NoError(t, err)
-	var got clusterVersionsResult
+	var got struct {
+		ClusterVersions []struct{ ClusterVersion, VersionStatus string }
+	}
 	require.NoError(t, json.Unmarshal(body, &got))
 	support := map[string]string{}
 	for _, version := range got.ClusterVersions {
 		support[version.ClusterVersion] = version.VersionStatus
 	}
 	assert.Equal(t, map[string]string{"1.34": "STANDARD_SUPPORT", "1.35": "STANDARD_SUPPORT", "1.36": "STANDARD_SUPPORT"}, support)
-}
-
-func TestReleaseExists(t *testing.T) {
-	v, ok := versionNamed("1.36")
-	require.True(t, ok)
-	for _, test := range []struct {
-		name, in string
-		want     bool
-	}{
-		{"the newest", v.latestRelease(), true},
-		{"an older patch", "1.36.2-20260714", true},
-		{"a patch that is not there yet", "1.36.9-20260714", false},
-		{"another minor", "1.35.2-20260714", false},
-		{"before the version", "1.36.2-20260101", false},
-		{"after the newest", "1.36.2-20270101", false},
-		{"no day of the calendar", "1.36.2-20260931", false},
-		{"no release at all", "latest", false},
-	} {
-		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.want, v.releaseExists(test.in)) })
-	}
 }

@@ -11,7 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/iam"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/kms"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/logs"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
 // props are a resource's properties in a test.
@@ -21,6 +26,8 @@ type props map[string]any
 // can break one step.
 type lab struct {
 	t       *testing.T
+	dir     string
+	now     time.Time
 	account *Account
 	runtime *fakeRuntime
 	// change edits a step's inputs before it runs; a step that it deletes is left out.
@@ -35,16 +42,16 @@ type lab struct {
 type fakeRuntime struct {
 	mu       sync.Mutex
 	clusters []string
-	nodes    []NodeSpec
-	addons   []AddonSpec
+	nodes    []api.NodeSpec
+	addons   []api.AddonSpec
 	err      error
 }
 
-func (f *fakeRuntime) ClusterCreated(_ context.Context, c ClusterSpec) (ClusterEndpoints, error) {
+func (f *fakeRuntime) ClusterCreated(_ context.Context, c api.ClusterSpec) (api.ClusterEndpoints, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.clusters = append(f.clusters, c.Name)
-	return ClusterEndpoints{Endpoint: "https://127.0.0.1:6443", CAData: "Y2E="}, f.err
+	return api.ClusterEndpoints{Endpoint: "https://127.0.0.1:6443", CAData: "Y2E="}, f.err
 }
 
 func (f *fakeRuntime) ClusterDeleted(context.Context, string) error {
@@ -54,14 +61,14 @@ func (f *fakeRuntime) ClusterDeleted(context.Context, string) error {
 	return f.err
 }
 
-func (f *fakeRuntime) NodesChanged(_ context.Context, _ string, nodes []NodeSpec) error {
+func (f *fakeRuntime) NodesChanged(_ context.Context, _ string, nodes []api.NodeSpec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.nodes = nodes
 	return f.err
 }
 
-func (f *fakeRuntime) AddonChanged(_ context.Context, _ string, addons []AddonSpec) error {
+func (f *fakeRuntime) AddonChanged(_ context.Context, _ string, addons []api.AddonSpec) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.addons = addons
@@ -73,18 +80,17 @@ func newLab(t *testing.T) *lab {
 	l := &lab{
 		t: t, runtime: &fakeRuntime{}, change: map[string]func(props){}, skip: map[string]bool{},
 		ids: map[string]string{}, out: map[string]props{},
+		dir: t.TempDir(), now: time.Date(2026, 11, 30, 4, 0, 0, 0, time.UTC),
 	}
-	l.account = openAt(t, t.TempDir(), l.runtime)
+	l.account = l.open(l.runtime)
 	return l
 }
 
-func openAt(t *testing.T, dir string, runtime Runtime) *Account {
-	t.Helper()
-	a, err := Open(Options{
-		Dir: dir, Runtime: runtime,
-		Now: func() time.Time { return time.Date(2026, 11, 30, 4, 0, 0, 0, time.UTC) },
-	})
-	require.NoError(t, err)
+// open opens the lab's account, as it is on disk, with a runtime.
+func (l *lab) open(runtime api.Runtime) *Account {
+	l.t.Helper()
+	a, err := Open(Options{Dir: l.dir, Runtime: runtime, Now: func() time.Time { return l.now }})
+	require.NoError(l.t, err)
 	return a
 }
 
@@ -98,7 +104,7 @@ func (l *lab) create(step, token string, inputs props) error {
 	}
 	body, err := json.Marshal(inputs)
 	require.NoError(l.t, err)
-	answer, err := l.account.handlers[token].doCreate(context.Background(), l.account, body)
+	answer, err := l.account.store.Create(context.Background(), token, body)
 	if err != nil {
 		return err
 	}
@@ -116,7 +122,7 @@ func (l *lab) create(step, token string, inputs props) error {
 func (l *lab) update(step, token string, inputs props) error {
 	body, err := json.Marshal(inputs)
 	require.NoError(l.t, err)
-	answer, err := l.account.handlers[token].doUpdate(context.Background(), l.account, l.ids[step], body)
+	answer, err := l.account.store.Update(context.Background(), token, l.ids[step], body)
 	if err != nil {
 		return err
 	}
@@ -127,7 +133,7 @@ func (l *lab) update(step, token string, inputs props) error {
 }
 
 func (l *lab) delete(step, token string) error {
-	return l.account.handlers[token].doDelete(context.Background(), l.account, l.ids[step])
+	return l.account.store.Delete(context.Background(), token, l.ids[step])
 }
 
 // step is one resource of the stack. Its inputs are made when its turn comes.
@@ -143,69 +149,69 @@ func trust(service string) string {
 // network, identity, control and workers are the stack in the order of its creation.
 func (l *lab) network() []step {
 	subnet := func(name, block, zone string) step {
-		return step{name, resource.TokenSubnet, func() props {
+		return step{name, ec2.Subnets.String(), func() props {
 			return props{"vpcId": l.ids["vpc"], "cidrBlock": block, "availabilityZone": zone}
 		}}
 	}
 	associate := func(subnet, table string) step {
-		return step{subnet + "-" + table, resource.TokenRouteTableAssociation, func() props {
+		return step{subnet + "-" + table, ec2.Associations.String(), func() props {
 			return props{"subnetId": l.ids[subnet], "routeTableId": l.ids[table]}
 		}}
 	}
 	table := func(name string) step {
-		return step{name, resource.TokenRouteTable, func() props { return props{"vpcId": l.ids["vpc"]} }}
+		return step{name, ec2.RouteTables.String(), func() props { return props{"vpcId": l.ids["vpc"]} }}
 	}
 	return []step{
-		{"vpc", resource.TokenVpc, func() props {
+		{"vpc", ec2.Vpcs.String(), func() props {
 			return props{"cidrBlock": "10.0.0.0/16", "enableDnsHostnames": true, "enableDnsSupport": true}
 		}},
 		subnet("nodes", "10.0.0.0/17", "us-east-2a"),
 		subnet("public", "10.0.128.0/20", "us-east-2a"),
 		subnet("control", "10.0.144.0/20", "us-east-2b"),
-		{"igw", resource.TokenInternetGateway, func() props { return props{"vpcId": l.ids["vpc"]} }},
+		{"igw", ec2.InternetGateways.String(), func() props { return props{"vpcId": l.ids["vpc"]} }},
 		table("public-table"),
 		table("private-table"),
-		{"public-route", resource.TokenRoute, func() props {
-			return props{"routeTableId": l.ids["public-table"], "destinationCidrBlock": everywhere, "gatewayId": l.ids["igw"]}
+		{"public-route", ec2.Routes.String(), func() props {
+			return props{"routeTableId": l.ids["public-table"], "destinationCidrBlock": ec2.AnyIPv4, "gatewayId": l.ids["igw"]}
 		}},
 		associate("public", "public-table"),
-		{"eip", resource.TokenEip, func() props { return props{"domain": "vpc"} }},
-		{"nat", resource.TokenNatGateway, func() props {
+		{"eip", ec2.Eips.String(), func() props { return props{"domain": "vpc"} }},
+		{"nat", ec2.NatGateways.String(), func() props {
 			return props{"subnetId": l.ids["public"], "allocationId": l.ids["eip"]}
 		}},
-		{"private-route", resource.TokenRoute, func() props {
-			return props{"routeTableId": l.ids["private-table"], "destinationCidrBlock": everywhere, "natGatewayId": l.ids["nat"]}
+		{"private-route", ec2.Routes.String(), func() props {
+			return props{"routeTableId": l.ids["private-table"], "destinationCidrBlock": ec2.AnyIPv4, "natGatewayId": l.ids["nat"]}
 		}},
 		associate("nodes", "private-table"),
 		associate("control", "private-table"),
-		{"s3", resource.TokenVpcEndpoint, func() props {
+		{"s3", ec2.VpcEndpoints.String(), func() props {
 			return props{"vpcId": l.ids["vpc"], "serviceName": "com.amazonaws.us-east-2.s3", "vpcEndpointType": "Gateway", "routeTableIds": []string{l.ids["private-table"]}}
 		}},
-		{"efa", resource.TokenSecurityGroup, func() props { return props{"name": "efa", "vpcId": l.ids["vpc"]} }},
-		{"efa-in", resource.TokenIngressRule, func() props {
+		{"efa", ec2.SecurityGroups.String(), func() props { return props{"name": "efa", "vpcId": l.ids["vpc"]} }},
+		{"efa-in", ec2.IngressRules.String(), func() props {
 			return props{"securityGroupId": l.ids["efa"], "referencedSecurityGroupId": l.ids["efa"], "ipProtocol": "-1"}
 		}},
-		{"efa-out", resource.TokenEgressRule, func() props {
+		{"efa-out", ec2.EgressRules.String(), func() props {
 			return props{"securityGroupId": l.ids["efa"], "referencedSecurityGroupId": l.ids["efa"], "ipProtocol": "-1"}
 		}},
-		{"pg", resource.TokenPlacementGroup, func() props { return props{"name": "gpu", "strategy": "cluster"} }},
+		{"pg", ec2.PlacementGroups.String(), func() props { return props{"name": "gpu", "strategy": "cluster"} }},
 	}
 }
 
 func (l *lab) identity() []step {
 	attach := func(role, policy string) step {
-		return step{role + "-" + policy, resource.TokenRolePolicyAttachment, func() props {
-			return props{"role": l.ids[role], "policyArn": managedPolicy + policy}
+		return step{role + "-" + policy, iam.RolePolicyAttachments.String(), func() props {
+			return props{"role": l.ids[role], "policyArn": iam.ManagedPolicy + policy}
 		}}
 	}
 	return []step{
-		{"key", resource.TokenKey, func() props { return props{"enableKeyRotation": true, "deletionWindowInDays": 7} }},
-		{"log", resource.TokenLogGroup, func() props { return props{"name": "/aws/eks/train/cluster", "retentionInDays": 7} }},
-		{"cluster-role", resource.TokenRole, func() props {
+		{"key", kms.Keys.String(), func() props { return props{"enableKeyRotation": true, "deletionWindowInDays": 7} }},
+		{"log", logs.LogGroups.String(), func() props { return props{"name": "/aws/eks/train/cluster", "retentionInDays": 7} }},
+		{"cluster-role", iam.Roles.String(), func() props {
 			return props{"name": "cluster", "assumeRolePolicy": trust("eks.amazonaws.com")}
 		}},
 		attach("cluster-role", "AmazonEKSClusterPolicy"),
-		{"node-role", resource.TokenRole, func() props {
+		{"node-role", iam.Roles.String(), func() props {
 			return props{"name": "node", "assumeRolePolicy": trust("ec2.amazonaws.com")}
 		}},
 		attach("node-role", "AmazonEKSWorkerNodePolicy"),
@@ -216,12 +222,12 @@ func (l *lab) identity() []step {
 
 func (l *lab) control() []step {
 	addon := func(name string) step {
-		return step{name, resource.TokenAddon, func() props {
+		return step{name, eks.Addons.String(), func() props {
 			return props{"clusterName": l.ids["cluster"], "addonName": name, "resolveConflictsOnCreate": "OVERWRITE"}
 		}}
 	}
 	return []step{
-		{"cluster", resource.TokenCluster, func() props {
+		{"cluster", eks.Clusters.String(), func() props {
 			return props{
 				"name": "train", "version": "1.36", "roleArn": l.out["cluster-role"]["arn"],
 				"vpcConfig": props{
@@ -248,14 +254,14 @@ func (l *lab) clusterGroup() string {
 
 func (l *lab) workers() []step {
 	return []step{
-		{"system", resource.TokenNodeGroup, func() props {
+		{"system", eks.NodeGroups.String(), func() props {
 			return props{
 				"clusterName": l.ids["cluster"], "nodeGroupName": "system", "nodeRoleArn": l.out["node-role"]["arn"],
 				"subnetIds": []string{l.ids["nodes"]}, "instanceTypes": []string{"m7i.xlarge"}, "amiType": "AL2023_x86_64_STANDARD",
 				"scalingConfig": props{"desiredSize": 1, "minSize": 1, "maxSize": 1}, "labels": props{"role": "system"},
 			}
 		}},
-		{"lt", resource.TokenLaunchTemplate, func() props {
+		{"lt", ec2.LaunchTemplates.String(), func() props {
 			return props{
 				"name":      "gpu",
 				"placement": props{"groupName": l.ids["pg"]},
@@ -266,8 +272,8 @@ func (l *lab) workers() []step {
 				"metadataOptions": props{"httpTokens": "required", "httpPutResponseHopLimit": 2},
 			}
 		}},
-		{"gpu", resource.TokenNodeGroup, func() props { return l.gpuGroup() }},
-		{"coredns", resource.TokenAddon, func() props {
+		{"gpu", eks.NodeGroups.String(), func() props { return l.gpuGroup() }},
+		{"coredns", eks.Addons.String(), func() props {
 			return props{"clusterName": l.ids["cluster"], "addonName": "coredns", "resolveConflictsOnCreate": "OVERWRITE"}
 		}},
 	}
@@ -326,4 +332,11 @@ func code(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// rows returns the table of a type as it is now.
+func rows[T any](a *Account, token store.Token[T]) store.Table[T] {
+	var all store.Table[T]
+	a.store.Look(func(o *store.Op) { all = token.In(o) })
+	return all
 }

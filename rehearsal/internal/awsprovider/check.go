@@ -11,7 +11,9 @@ import (
 	presource "github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/kms"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/s3"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
 // check validates inputs, names what has no name, and fills in what pulumi-aws fills in.
@@ -53,7 +55,7 @@ func (s *provider) check(_ context.Context, request p.CheckRequest) (p.CheckResp
 }
 
 // initial is the value that the provider itself sends.
-func initial(field resource.Field) property.Value {
+func initial(field schema.Field) property.Value {
 	text := property.New(field.Initial)
 	if value, ok := coerceScalar(text, string(field.Type.Shape)); ok {
 		return value
@@ -64,7 +66,7 @@ func initial(field resource.Field) property.Value {
 // autoname keeps the name that a resource has, or makes one from its logical name and
 // seven random digits, as pulumi-aws does. KMS aliases begin with alias/, buckets are in
 // lower case.
-func autoname(kind resource.Kind, request p.CheckRequest, inputs property.Map) (string, bool, error) {
+func autoname(kind schema.Kind, request p.CheckRequest, inputs property.Map) (string, bool, error) {
 	for _, prefix := range []string{"namePrefix", "bucketPrefix", "nodeGroupNamePrefix"} {
 		if _, ok := inputs.GetOk(prefix); ok {
 			return "", false, nil
@@ -80,9 +82,9 @@ func autoname(kind resource.Kind, request p.CheckRequest, inputs property.Map) (
 	}
 	prefix := request.Urn.Name() + "-"
 	switch kind.Token {
-	case resource.TokenAlias:
+	case kms.Aliases.String():
 		prefix = "alias/" + prefix
-	case resource.TokenBucket:
+	case s3.Buckets.String():
 		prefix = strings.ToLower(prefix)
 	}
 	name, err := presource.NewUniqueName(request.RandomSeed, prefix, 7, 0, nil)
@@ -107,7 +109,7 @@ func isDefault(inputs property.Map, name string) bool {
 }
 
 // tag adds tagsAll: the provider's default tags under the resource's own.
-func (s *provider) tag(kind resource.Kind, inputs property.Map) property.Map {
+func (s *provider) tag(kind schema.Kind, inputs property.Map) property.Map {
 	if _, ok := kind.Field("tagsAll"); !ok {
 		return inputs
 	}
@@ -132,7 +134,7 @@ func (s *provider) tag(kind resource.Kind, inputs property.Map) property.Map {
 
 // checker collects what is wrong with a resource's inputs, all of it.
 type checker struct {
-	kind     resource.Kind
+	kind     schema.Kind
 	failures []p.CheckFailure
 }
 
@@ -141,7 +143,7 @@ func (c *checker) fail(path, format string, args ...any) {
 }
 
 // object checks an object's properties and returns them with values in the schema's shapes.
-func (c *checker) object(path string, fields []resource.Field, inputs property.Map) property.Map {
+func (c *checker) object(path string, fields []schema.Field, inputs property.Map) property.Map {
 	checked := map[string]property.Value{}
 	for name, value := range inputs.AllStable {
 		field, ok := find(fields, name)
@@ -150,7 +152,7 @@ func (c *checker) object(path string, fields []resource.Field, inputs property.M
 			continue
 		case !ok || !field.Input():
 			c.fail(join(path, name), "%s has no input %q in the rehearsed account; it has: %s",
-				c.kind.Token, join(path, name), strings.Join(resource.InputNames(fields), ", "))
+				c.kind.Token, join(path, name), strings.Join(schema.InputNames(fields), ", "))
 			continue
 		}
 		checked[name] = c.value(join(path, name), field.Type, value)
@@ -163,7 +165,7 @@ func (c *checker) object(path string, fields []resource.Field, inputs property.M
 	return property.NewMap(checked)
 }
 
-func (c *checker) value(path string, wanted resource.Type, value property.Value) property.Value {
+func (c *checker) value(path string, wanted schema.Type, value property.Value) property.Value {
 	if value.IsComputed() {
 		return value
 	}
@@ -171,15 +173,15 @@ func (c *checker) value(path string, wanted resource.Type, value property.Value)
 		return value.AsResourceReference().ID
 	}
 	switch wanted.Shape {
-	case resource.Object:
+	case schema.Object:
 		if value.IsMap() {
 			return property.New(c.object(path, wanted.Fields, value.AsMap())).WithSecret(value.Secret())
 		}
-	case resource.Map:
+	case schema.Map:
 		if value.IsMap() {
 			return value
 		}
-	case resource.List:
+	case schema.List:
 		if value.IsArray() {
 			items := make([]property.Value, 0, value.AsArray().Len())
 			for i, item := range value.AsArray().All {
@@ -187,7 +189,7 @@ func (c *checker) value(path string, wanted resource.Type, value property.Value)
 			}
 			return property.New(items).WithSecret(value.Secret())
 		}
-	case resource.Policy:
+	case schema.Policy:
 		if value.IsString() || value.IsMap() {
 			return value
 		}
@@ -200,8 +202,8 @@ func (c *checker) value(path string, wanted resource.Type, value property.Value)
 	return value
 }
 
-func find(fields []resource.Field, name string) (resource.Field, bool) {
-	return resource.Type{Fields: fields}.Field(name)
+func find(fields []schema.Field, name string) (schema.Field, bool) {
+	return schema.Type{Fields: fields}.Field(name)
 }
 
 func join(path, name string) string {

@@ -8,7 +8,7 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
 // diff compares the inputs that were with those that are wanted, property by property.
@@ -27,7 +27,7 @@ func (s *provider) diff(_ context.Context, request p.DiffRequest) (p.DiffRespons
 
 // keepsName says whether a replacement would have the name of what it replaces, which
 // AWS refuses while both exist. A name of Pulumi's own making changes.
-func keepsName(kind resource.Kind, old, wanted property.Map) bool {
+func keepsName(kind schema.Kind, old, wanted property.Map) bool {
 	for _, field := range kind.Fields {
 		if !field.Autoname || isDefault(wanted, field.Name) {
 			continue
@@ -48,7 +48,7 @@ type differ struct {
 	replaces bool
 }
 
-func (d *differ) fields(path string, fields []resource.Field, old, wanted property.Map, replace bool) {
+func (d *differ) fields(path string, fields []schema.Field, old, wanted property.Map, replace bool) {
 	for _, field := range fields {
 		if !field.Input() {
 			continue
@@ -73,19 +73,19 @@ func (d *differ) fields(path string, fields []resource.Field, old, wanted proper
 	}
 }
 
-func (d *differ) value(path string, shape resource.Type, before, after property.Value, replace bool) {
+func (d *differ) value(path string, shape schema.Type, before, after property.Value, replace bool) {
 	switch {
 	case same(shape, before, after):
-	case shape.Shape == resource.Object && before.IsMap() && after.IsMap():
+	case shape.Shape == schema.Object && before.IsMap() && after.IsMap():
 		d.fields(path, shape.Fields, before.AsMap(), after.AsMap(), replace)
-	case shape.Shape == resource.List && shape.Element.Shape == resource.Object && before.IsArray() && after.IsArray():
+	case shape.Shape == schema.List && shape.Element.Shape == schema.Object && before.IsArray() && after.IsArray():
 		d.list(path, *shape.Element, before.AsArray(), after.AsArray(), replace)
 	default:
 		d.note(path, p.Update, p.UpdateReplace, replace)
 	}
 }
 
-func (d *differ) list(path string, element resource.Type, before, after property.Array, replace bool) {
+func (d *differ) list(path string, element schema.Type, before, after property.Array, replace bool) {
 	for i := range max(before.Len(), after.Len()) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
@@ -109,8 +109,8 @@ func (d *differ) note(path string, kind, replacing p.DiffKind, replace bool) {
 
 // same compares two values. Lists of text are sets to AWS: their order says nothing.
 // Secrets are compared by what they hold.
-func same(shape resource.Type, before, after property.Value) bool {
-	if shape.Shape == resource.List && shape.Element.Shape == resource.String && before.IsArray() && after.IsArray() {
+func same(shape schema.Type, before, after property.Value) bool {
+	if shape.Shape == schema.List && shape.Element.Shape == schema.String && before.IsArray() && after.IsArray() {
 		return slices.Equal(sortedText(before.AsArray()), sortedText(after.AsArray()))
 	}
 	return plain(before).Equals(plain(after))

@@ -33,7 +33,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	accountec2 "github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
 )
 
 // bench is a rehearsed account behind the real engine.
@@ -112,25 +112,25 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 }
 
 // emptyRuntime answers for control planes in which nothing is.
-type emptyRuntime struct{ endpoints account.ClusterEndpoints }
+type emptyRuntime struct{ endpoints api.ClusterEndpoints }
 
 func newEmptyRuntime(t *testing.T) emptyRuntime {
 	t.Helper()
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return emptyRuntime{account.ClusterEndpoints{Endpoint: server.URL, CAData: base64.StdEncoding.EncodeToString(ca)}}
+	return emptyRuntime{api.ClusterEndpoints{Endpoint: server.URL, CAData: base64.StdEncoding.EncodeToString(ca)}}
 }
 
-func (r emptyRuntime) ClusterCreated(context.Context, account.ClusterSpec) (account.ClusterEndpoints, error) {
+func (r emptyRuntime) ClusterCreated(context.Context, api.ClusterSpec) (api.ClusterEndpoints, error) {
 	return r.endpoints, nil
 }
 
 func (emptyRuntime) ClusterDeleted(context.Context, string) error { return nil }
 
-func (emptyRuntime) NodesChanged(context.Context, string, []account.NodeSpec) error { return nil }
+func (emptyRuntime) NodesChanged(context.Context, string, []api.NodeSpec) error { return nil }
 
-func (emptyRuntime) AddonChanged(context.Context, string, []account.AddonSpec) error { return nil }
+func (emptyRuntime) AddonChanged(context.Context, string, []api.AddonSpec) error { return nil }
 
 func (b *bench) up(ctx context.Context, opts ...optup.Option) (auto.UpResult, error) {
 	b.log.Reset()
@@ -218,7 +218,7 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 	id, ok := first.Outputs["vpc"].Value.(string)
 	require.True(t, ok)
 	foreign, err := b.cloud.Create(ctx, api.ResourceRequest{
-		Type: resource.TokenSecurityGroup, Inputs: json.RawMessage(`{"name":"foreign","vpcId":"` + id + `"}`),
+		Type: accountec2.SecurityGroups.String(), Inputs: json.RawMessage(`{"name":"foreign","vpcId":"` + id + `"}`),
 	})
 	require.NoError(t, err)
 	_, err = b.stack.Destroy(ctx, optdestroy.ProgressStreams(b.log))
@@ -226,7 +226,7 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 	assert.Contains(t, b.log.String(), "api error DependencyViolation: The vpc '"+id+"' has dependencies and cannot be deleted.")
 	assert.Contains(t, b.log.String(), foreign.ID)
 
-	require.NoError(t, b.cloud.Delete(ctx, api.ResourceRequest{Type: resource.TokenSecurityGroup, ID: foreign.ID}))
+	require.NoError(t, b.cloud.Delete(ctx, api.ResourceRequest{Type: accountec2.SecurityGroups.String(), ID: foreign.ID}))
 	_, err = b.stack.Destroy(ctx, optdestroy.ProgressStreams(b.log))
 	require.NoError(t, err, b.log.String())
 	assert.Empty(t, b.account.Inventory().Items)

@@ -15,8 +15,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/infra"
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 )
 
 // quotas of vCPU: G and VT on-demand, and standard on-demand.
@@ -60,7 +60,7 @@ func (b *bench) groups(t *testing.T) map[string]group {
 	t.Helper()
 	found := map[string]group{}
 	for _, made := range b.resources(t) {
-		if made.Type == resource.TokenNodeGroup && !made.Delete {
+		if made.Type.String() == eks.NodeGroups.String() && !made.Delete {
 			found[made.URN.Name()] = group{made.Outputs["nodeGroupName"].(string), made.Outputs["status"].(string)}
 		}
 	}
@@ -82,19 +82,19 @@ func (b *bench) instances(name string) int {
 func TestEngineReplacesAFailedNodeGroup(t *testing.T) {
 	tests := []struct {
 		name, group string
-		faults      account.Faults
+		faults      api.Faults
 		says        string
 		nodes       int
 	}{
-		{"quota for one GPU node of two", "gpu", account.Faults{Quota: map[string]float64{quotaG: 48}}, "VcpuLimitExceeded", 2},
-		{"no system node", "system", account.Faults{NoCapacity: []account.TypeInZone{{Type: "m7i.xlarge"}}}, "InsufficientInstanceCapacity", 1},
+		{"quota for one GPU node of two", "gpu", api.Faults{Quota: map[string]float64{quotaG: 48}}, "VcpuLimitExceeded", 2},
+		{"no system node", "system", api.Faults{NoCapacity: []api.TypeInZone{{Type: "m7i.xlarge"}}}, "InsufficientInstanceCapacity", 1},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			ctx := context.Background()
 			b := newBench(t, placed("us-east-2a", "us-east-2b").platform)
 			fakeAWSCLI(t)
-			require.NoError(t, b.account.SetFaults(test.faults))
+			require.NoError(t, b.account.SetFaults(t.Context(), test.faults))
 			_, err := b.up(ctx)
 			require.Error(t, err)
 			require.Contains(t, b.log.String(), test.says)
@@ -105,7 +105,7 @@ func TestEngineReplacesAFailedNodeGroup(t *testing.T) {
 			require.Error(t, err, "still nothing to be had, and no green")
 			require.Contains(t, b.log.String(), test.says)
 
-			require.NoError(t, b.account.SetFaults(account.Faults{}))
+			require.NoError(t, b.account.SetFaults(t.Context(), api.Faults{}))
 			_, err = b.up(ctx)
 			require.NoError(t, err, b.log.String())
 			repaired := b.groups(t)[test.group]
@@ -125,7 +125,7 @@ func TestEngineDestroysAFailedNodeGroup(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, placed("us-east-2a", "us-east-2b").platform)
 	fakeAWSCLI(t)
-	require.NoError(t, b.account.SetFaults(account.Faults{Quota: map[string]float64{quotaG: 48, quotaStandard: 2}}))
+	require.NoError(t, b.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{quotaG: 48, quotaStandard: 2}}))
 	for range 2 {
 		_, err := b.up(ctx)
 		require.Error(t, err)

@@ -4,16 +4,16 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
 // previewCreate is what a resource will look like: its inputs, and unknown values for
 // everything that AWS decides.
-func previewCreate(kind resource.Kind, inputs property.Map) property.Map {
+func previewCreate(kind schema.Kind, inputs property.Map) property.Map {
 	return unknowns(kind.Fields, inputs.Delete(defaultsKey))
 }
 
-func unknowns(fields []resource.Field, inputs property.Map) property.Map {
+func unknowns(fields []schema.Field, inputs property.Map) property.Map {
 	outputs := inputs
 	for _, field := range fields {
 		value, given := inputs.GetOk(field.Name)
@@ -21,7 +21,7 @@ func unknowns(fields []resource.Field, inputs property.Map) property.Map {
 		case field.Hidden:
 		case !given && (field.Computed || field.Default):
 			outputs = outputs.Set(field.Name, property.New(property.Computed))
-		case given && field.Type.Shape == resource.Object && value.IsMap():
+		case given && field.Type.Shape == schema.Object && value.IsMap():
 			filled := unknowns(field.Type.Fields, value.AsMap())
 			outputs = outputs.Set(field.Name, property.New(filled).WithSecret(value.Secret()))
 		}
@@ -31,7 +31,7 @@ func unknowns(fields []resource.Field, inputs property.Map) property.Map {
 
 // previewUpdate is what a resource will look like after an update: what it is, with the
 // new inputs, and unknown where a change makes AWS decide anew.
-func previewUpdate(kind resource.Kind, state, old, inputs property.Map) property.Map {
+func previewUpdate(kind schema.Kind, state, old, inputs property.Map) property.Map {
 	outputs := state
 	for name := range old.All {
 		field, ok := kind.Field(name)
@@ -42,7 +42,7 @@ func previewUpdate(kind resource.Kind, state, old, inputs property.Map) property
 	for name, value := range inputs.Delete(defaultsKey).All {
 		field, ok := kind.Field(name)
 		before, had := state.GetOk(name)
-		if ok && field.Type.Shape == resource.Object && value.IsMap() && had && before.IsMap() {
+		if ok && field.Type.Shape == schema.Object && value.IsMap() && had && before.IsMap() {
 			// AWS's own parts of an object, such as a cluster's security group, stay.
 			merged := before.AsMap()
 			for key, part := range value.AsMap().All {
@@ -64,7 +64,7 @@ func previewUpdate(kind resource.Kind, state, old, inputs property.Map) property
 	return outputs
 }
 
-func changesMoreThanTags(kind resource.Kind, old, inputs property.Map) bool {
+func changesMoreThanTags(kind schema.Kind, old, inputs property.Map) bool {
 	d := differ{detailed: map[string]p.PropertyDiff{}}
 	d.fields("", kind.Fields, old, inputs, false)
 	for path := range d.detailed {
@@ -78,7 +78,7 @@ func changesMoreThanTags(kind resource.Kind, old, inputs property.Map) bool {
 // liveInputs turns what a refresh found into inputs: of each property that the program
 // set, the value that AWS has now. Without inputs, as in an import, it is every property
 // that a program may set.
-func liveInputs(kind resource.Kind, old, live property.Map) property.Map {
+func liveInputs(kind schema.Kind, old, live property.Map) property.Map {
 	if old.Len() == 0 {
 		return importInputs(kind, live)
 	}
@@ -89,7 +89,7 @@ func liveInputs(kind resource.Kind, old, live property.Map) property.Map {
 	return inputs
 }
 
-func overlap(fields []resource.Field, old, live property.Map) property.Map {
+func overlap(fields []schema.Field, old, live property.Map) property.Map {
 	inputs := map[string]property.Value{}
 	for _, field := range fields {
 		before, had := old.GetOk(field.Name)
@@ -106,17 +106,17 @@ func overlap(fields []resource.Field, old, live property.Map) property.Map {
 	return property.NewMap(inputs)
 }
 
-func overlapValue(shape resource.Type, before, now property.Value) property.Value {
+func overlapValue(shape schema.Type, before, now property.Value) property.Value {
 	switch {
-	case shape.Shape == resource.Object && before.IsMap() && now.IsMap():
+	case shape.Shape == schema.Object && before.IsMap() && now.IsMap():
 		return property.New(overlap(shape.Fields, before.AsMap(), now.AsMap()))
-	case shape.Shape == resource.List && before.IsArray() && now.IsArray() && before.AsArray().Len() == now.AsArray().Len():
+	case shape.Shape == schema.List && before.IsArray() && now.IsArray() && before.AsArray().Len() == now.AsArray().Len():
 		items := make([]property.Value, 0, now.AsArray().Len())
 		for i, item := range now.AsArray().All {
 			items = append(items, overlapValue(*shape.Element, before.AsArray().Get(i), item))
 		}
 		return property.New(items)
-	case shape.Shape == resource.Policy && !before.IsString():
+	case shape.Shape == schema.Policy && !before.IsString():
 		// A policy given as an object comes back as text.
 		return before
 	default:
@@ -124,7 +124,7 @@ func overlapValue(shape resource.Type, before, now property.Value) property.Valu
 	}
 }
 
-func importInputs(kind resource.Kind, live property.Map) property.Map {
+func importInputs(kind schema.Kind, live property.Map) property.Map {
 	inputs := map[string]property.Value{}
 	for _, field := range kind.Fields {
 		if value, ok := live.GetOk(field.Name); ok && field.Input() && !isZero(value) {

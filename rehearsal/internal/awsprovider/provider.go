@@ -13,8 +13,9 @@ import (
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
 // Version is the version of pulumi-aws whose schema and behaviour the provider follows.
@@ -32,7 +33,7 @@ type Cloud interface {
 // provider is what the functions share.
 type provider struct {
 	cloud Cloud
-	kinds resource.Kinds
+	kinds schema.Kinds
 
 	mu          sync.Mutex
 	defaultTags map[string]string
@@ -40,7 +41,7 @@ type provider struct {
 
 // New returns the provider over an account.
 func New(cloud Cloud) (p.Provider, error) {
-	kinds, err := resource.All()
+	kinds, err := account.Kinds()
 	if err != nil {
 		return p.Provider{}, fmt.Errorf("preparing the rehearsed aws provider: %w", err)
 	}

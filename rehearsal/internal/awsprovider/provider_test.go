@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awsprovider"
 )
 
@@ -103,18 +104,18 @@ func TestCheck(t *testing.T) {
 		failures    []string
 	}{
 		{
-			name: "default tags under own ones", token: resource.TokenVpc,
+			name: "default tags under own ones", token: ec2.Vpcs.String(),
 			in:   obj("cidrBlock", "10.0.0.0/16", "tags", obj("a", "b", "ttl", "1h")),
 			want: obj("cidrBlock", "10.0.0.0/16", "tags", obj("a", "b", "ttl", "1h"), "tagsAll", obj("a", "b", "ttl", "1h"), "__defaults", []any{}),
 		},
 		{
-			name: "an autoname is kept", token: resource.TokenPlacementGroup,
+			name: "an autoname is kept", token: ec2.PlacementGroups.String(),
 			old:  obj("strategy", "cluster", "name", "one-1234567", "__defaults", []any{"name"}),
 			in:   obj("strategy", "cluster"),
 			want: obj("strategy", "cluster", "name", "one-1234567", "tagsAll", obj("ttl", "8h"), "__defaults", []any{"name"}),
 		},
 		{
-			name: "a number becomes text where text is wanted", token: resource.TokenNodeGroup,
+			name: "a number becomes text where text is wanted", token: eks.NodeGroups.String(),
 			in: obj("clusterName", "c", "nodeRoleArn", unknown(), "subnetIds", []any{unknown()}, "nodeGroupName", "n",
 				"scalingConfig", obj("desiredSize", "2", "minSize", 0, "maxSize", 2), "launchTemplate", obj("id", "lt-1", "version", 3)),
 			want: obj("clusterName", "c", "nodeRoleArn", unknown(), "subnetIds", []any{unknown()}, "nodeGroupName", "n",
@@ -122,7 +123,7 @@ func TestCheck(t *testing.T) {
 				"tagsAll", obj("ttl", "8h"), "__defaults", []any{}),
 		},
 		{
-			name: "everything that is wrong, at once", token: resource.TokenNodeGroup,
+			name: "everything that is wrong, at once", token: eks.NodeGroups.String(),
 			in: obj("scalingConfig", obj("desiredSize", true, "minSize", 0), "subnetIds", "subnet-1", "status", "ACTIVE", "colour", "red"),
 			failures: []string{
 				"clusterName", "colour", "nodeRoleArn", "scalingConfig.desiredSize", "scalingConfig.maxSize", "status", "subnetIds",
@@ -163,56 +164,56 @@ func TestDiff(t *testing.T) {
 		want        map[string]p.DiffKind
 		first       bool
 	}{
-		{name: "nothing", token: resource.TokenNodeGroup, old: group(), in: group()},
+		{name: "nothing", token: eks.NodeGroups.String(), old: group(), in: group()},
 		{
-			name: "the order of subnets says nothing", token: resource.TokenNodeGroup,
+			name: "the order of subnets says nothing", token: eks.NodeGroups.String(),
 			old: group(), in: group("subnetIds", []any{"b", "a"}),
 		},
 		{
-			name: "more nodes in place", token: resource.TokenNodeGroup,
+			name: "more nodes in place", token: eks.NodeGroups.String(),
 			old: group(), in: group("scalingConfig", obj("desiredSize", 3, "minSize", 0, "maxSize", 3)),
 			want: map[string]p.DiffKind{"scalingConfig.desiredSize": p.Update, "scalingConfig.maxSize": p.Update},
 		},
 		{
-			name: "ignored", token: resource.TokenNodeGroup,
+			name: "ignored", token: eks.NodeGroups.String(),
 			old: group(), in: group("scalingConfig", obj("desiredSize", 0, "minSize", 0, "maxSize", 2)), ignore: []string{"scalingConfig.desiredSize"},
 		},
 		{
-			name: "another template version in place", token: resource.TokenNodeGroup,
+			name: "another template version in place", token: eks.NodeGroups.String(),
 			old: template("launchTemplate", "lt-1", "1"), in: template("launchTemplate", "lt-1", "2"),
 			want: map[string]p.DiffKind{"launchTemplate.version": p.Update},
 		},
 		{
-			name: "another template replaces, and a group of a given name goes first", token: resource.TokenNodeGroup,
+			name: "another template replaces, and a group of a given name goes first", token: eks.NodeGroups.String(),
 			old: template("launchTemplate", "lt-1", "1"), in: template("launchTemplate", "lt-2", "1"),
 			want: map[string]p.DiffKind{"launchTemplate.id": p.UpdateReplace}, first: true,
 		},
 		{
-			name: "a name of Pulumi's own may exist twice", token: resource.TokenNodeGroup,
+			name: "a name of Pulumi's own may exist twice", token: eks.NodeGroups.String(),
 			old: group("__defaults", []any{"nodeGroupName"}), in: group("nodeRoleArn", "s", "__defaults", []any{"nodeGroupName"}),
 			want: map[string]p.DiffKind{"nodeRoleArn": p.UpdateReplace},
 		},
 		{
-			name: "a value that is not known yet replaces", token: resource.TokenSubnet,
+			name: "a value that is not known yet replaces", token: ec2.Subnets.String(),
 			old: obj("vpcId", "vpc-1", "cidrBlock", "10.0.0.0/24"), in: obj("vpcId", unknown(), "cidrBlock", "10.0.0.0/24"),
 			want: map[string]p.DiffKind{"vpcId": p.UpdateReplace},
 		},
 		{
-			name: "what AWS chooses may be left out", token: resource.TokenNodeGroup,
+			name: "what AWS chooses may be left out", token: eks.NodeGroups.String(),
 			old: group("releaseVersion", "1.36.3-20261101"), in: group(),
 		},
 		{
-			name: "labels go", token: resource.TokenNodeGroup,
+			name: "labels go", token: eks.NodeGroups.String(),
 			old: group("labels", obj("role", "gpu")), in: group(), want: map[string]p.DiffKind{"labels": p.Delete},
 		},
 		{
-			name: "one interface of two", token: resource.TokenLaunchTemplate,
+			name: "one interface of two", token: ec2.LaunchTemplates.String(),
 			old:  obj("name", "t", "networkInterfaces", []any{obj("deviceIndex", 0), obj("deviceIndex", 1)}),
 			in:   obj("name", "t", "networkInterfaces", []any{obj("deviceIndex", 0, "interfaceType", "efa")}),
 			want: map[string]p.DiffKind{"networkInterfaces[0].interfaceType": p.Add, "networkInterfaces[1]": p.Delete},
 		},
 		{
-			name: "a secret is compared by what it holds", token: resource.TokenVpc,
+			name: "a secret is compared by what it holds", token: ec2.Vpcs.String(),
 			old: obj("cidrBlock", "10.0.0.0/16"), in: obj("cidrBlock", property.New("10.0.0.0/16").WithSecret(true)),
 		},
 	} {
@@ -238,7 +239,7 @@ func TestDiff(t *testing.T) {
 func TestPreview(t *testing.T) {
 	provider, cloud := newProvider(t)
 	made, err := provider.Create(context.Background(), p.CreateRequest{
-		Urn: urnOf(resource.TokenCluster), DryRun: true,
+		Urn: urnOf(eks.Clusters.String()), DryRun: true,
 		Properties: obj("name", "train", "roleArn", "r", "vpcConfig", obj("subnetIds", []any{"a"}), "__defaults", []any{}),
 	})
 	require.NoError(t, err)
@@ -263,7 +264,7 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			changed, err := provider.Update(context.Background(), p.UpdateRequest{
-				Urn: urnOf(resource.TokenLaunchTemplate), DryRun: true, State: state, OldInputs: old, Inputs: test.inputs,
+				Urn: urnOf(ec2.LaunchTemplates.String()), DryRun: true, State: state, OldInputs: old, Inputs: test.inputs,
 			})
 			require.NoError(t, err)
 			assert.Equal(t, test.unknown, changed.Properties.Get("latestVersion").IsComputed())
@@ -279,14 +280,14 @@ func TestReadShowsDrift(t *testing.T) {
 		"scalingConfig", obj("desiredSize", 2, "minSize", 0, "maxSize", 2), "labels", obj("role", "gpu"), "__defaults", []any{"nodeGroupName"})
 	cloud.answer = api.ResourceAnswer{ID: "c:n", Outputs: json.RawMessage(`{"clusterName":"c","nodeGroupName":"n","nodeRoleArn":"r","subnetIds":["a"],
 		"scalingConfig":{"desiredSize":0,"minSize":0,"maxSize":2},"labels":{"role":"gpu"},"amiType":"AL2023_x86_64_NVIDIA","status":"ACTIVE"}`)}
-	got, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(resource.TokenNodeGroup), Inputs: inputs})
+	got, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
 	require.NoError(t, err)
 	want := inputs.Set("scalingConfig", val(obj("desiredSize", 0, "minSize", 0, "maxSize", 2)))
 	assert.True(t, want.Equals(got.Inputs), "want %#v\ngot  %#v", want, got.Inputs)
 	assert.Equal(t, "ACTIVE", got.Properties.Get("status").AsString())
 
 	cloud.answer = api.ResourceAnswer{}
-	gone, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(resource.TokenNodeGroup), Inputs: inputs})
+	gone, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
 	require.NoError(t, err)
 	assert.Empty(t, gone.ID)
 }
@@ -298,7 +299,7 @@ func TestCreateFailedHalfway(t *testing.T) {
 		Failed: &api.Error{Code: "InsufficientInstanceCapacity", Message: "no g6.12xlarge"},
 	}
 	got, err := provider.Create(context.Background(), p.CreateRequest{
-		Urn:        urnOf(resource.TokenNodeGroup),
+		Urn:        urnOf(eks.NodeGroups.String()),
 		Properties: obj("clusterName", property.New("c").WithSecret(true), "__defaults", []any{}),
 	})
 	require.ErrorContains(t, err, "InsufficientInstanceCapacity", "partial state without an error ends the framework in a panic")

@@ -1,173 +1,199 @@
 package awsprovider_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os/exec"
+	"path/filepath"
 	"reflect"
+	"strconv"
+	"strings"
 	"testing"
 
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/cloudwatch"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
-	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/kms"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/s3"
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/vpc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/resource"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// typed is a resource type as pulumi-aws's own SDK has it.
-type typed struct{ args, outputs reflect.Type }
-
-// elementer is what the SDK's argument types implement: the type with the real names.
-type elementer interface{ ElementType() reflect.Type }
-
-func sdk(args elementer, outputs any) typed {
-	return typed{args.ElementType(), reflect.TypeOf(outputs)}
-}
-
-func sdkTypes() map[string]typed {
-	return map[string]typed{
-		resource.TokenVpc:                     sdk(ec2.VpcArgs{}, ec2.Vpc{}),
-		resource.TokenSubnet:                  sdk(ec2.SubnetArgs{}, ec2.Subnet{}),
-		resource.TokenInternetGateway:         sdk(ec2.InternetGatewayArgs{}, ec2.InternetGateway{}),
-		resource.TokenEip:                     sdk(ec2.EipArgs{}, ec2.Eip{}),
-		resource.TokenNatGateway:              sdk(ec2.NatGatewayArgs{}, ec2.NatGateway{}),
-		resource.TokenRouteTable:              sdk(ec2.RouteTableArgs{}, ec2.RouteTable{}),
-		resource.TokenRoute:                   sdk(ec2.RouteArgs{}, ec2.Route{}),
-		resource.TokenRouteTableAssociation:   sdk(ec2.RouteTableAssociationArgs{}, ec2.RouteTableAssociation{}),
-		resource.TokenVpcEndpoint:             sdk(ec2.VpcEndpointArgs{}, ec2.VpcEndpoint{}),
-		resource.TokenSecurityGroup:           sdk(ec2.SecurityGroupArgs{}, ec2.SecurityGroup{}),
-		resource.TokenSecurityGroupRule:       sdk(ec2.SecurityGroupRuleArgs{}, ec2.SecurityGroupRule{}),
-		resource.TokenIngressRule:             sdk(vpc.SecurityGroupIngressRuleArgs{}, vpc.SecurityGroupIngressRule{}),
-		resource.TokenEgressRule:              sdk(vpc.SecurityGroupEgressRuleArgs{}, vpc.SecurityGroupEgressRule{}),
-		resource.TokenLaunchTemplate:          sdk(ec2.LaunchTemplateArgs{}, ec2.LaunchTemplate{}),
-		resource.TokenPlacementGroup:          sdk(ec2.PlacementGroupArgs{}, ec2.PlacementGroup{}),
-		resource.TokenCapacityReservation:     sdk(ec2.CapacityReservationArgs{}, ec2.CapacityReservation{}),
-		resource.TokenEc2Tag:                  sdk(ec2.TagArgs{}, ec2.Tag{}),
-		resource.TokenRole:                    sdk(iam.RoleArgs{}, iam.Role{}),
-		resource.TokenRolePolicy:              sdk(iam.RolePolicyArgs{}, iam.RolePolicy{}),
-		resource.TokenRolePolicyAttachment:    sdk(iam.RolePolicyAttachmentArgs{}, iam.RolePolicyAttachment{}),
-		resource.TokenIAMPolicy:               sdk(iam.PolicyArgs{}, iam.Policy{}),
-		resource.TokenOpenIDConnectProvider:   sdk(iam.OpenIdConnectProviderArgs{}, iam.OpenIdConnectProvider{}),
-		resource.TokenCluster:                 sdk(awseks.ClusterArgs{}, awseks.Cluster{}),
-		resource.TokenNodeGroup:               sdk(awseks.NodeGroupArgs{}, awseks.NodeGroup{}),
-		resource.TokenAddon:                   sdk(awseks.AddonArgs{}, awseks.Addon{}),
-		resource.TokenAccessEntry:             sdk(awseks.AccessEntryArgs{}, awseks.AccessEntry{}),
-		resource.TokenAccessPolicyAssociation: sdk(awseks.AccessPolicyAssociationArgs{}, awseks.AccessPolicyAssociation{}),
-		resource.TokenPodIdentityAssociation:  sdk(awseks.PodIdentityAssociationArgs{}, awseks.PodIdentityAssociation{}),
-		resource.TokenKey:                     sdk(kms.KeyArgs{}, kms.Key{}),
-		resource.TokenAlias:                   sdk(kms.AliasArgs{}, kms.Alias{}),
-		resource.TokenLogGroup:                sdk(cloudwatch.LogGroupArgs{}, cloudwatch.LogGroup{}),
-		resource.TokenBucket:                  sdk(s3.BucketV2Args{}, s3.BucketV2{}),
-		resource.TokenBucketPublicAccessBlock: sdk(s3.BucketPublicAccessBlockArgs{}, s3.BucketPublicAccessBlock{}),
-		resource.TokenBucketVersioning:        sdk(s3.BucketVersioningV2Args{}, s3.BucketVersioningV2{}),
-		resource.TokenBucketEncryption:        sdk(s3.BucketServerSideEncryptionConfigurationV2Args{}, s3.BucketServerSideEncryptionConfigurationV2{}),
-		resource.TokenBucketLifecycle:         sdk(s3.BucketLifecycleConfigurationV2Args{}, s3.BucketLifecycleConfigurationV2{}),
-		resource.TokenBucketPolicy:            sdk(s3.BucketPolicyArgs{}, s3.BucketPolicy{}),
-		resource.TokenBucketOwnership:         sdk(s3.BucketOwnershipControlsArgs{}, s3.BucketOwnershipControls{}),
-	}
-}
-
-// TestSchemaIsPulumiAWS compares every property that a rehearsal knows with pulumi-aws's
-// SDK: its name, its shape, and whether a program must set it.
+// TestSchemaIsPulumiAWS compares every property of every resource type with the source of
+// pulumi-aws's SDK: its name, its shape, and whether a program must set it. It finds the
+// SDK's type by the token, so that a new resource type needs no entry here.
 func TestSchemaIsPulumiAWS(t *testing.T) {
-	kinds, err := resource.All()
+	kinds, err := account.Kinds()
 	require.NoError(t, err)
-	types := sdkTypes()
-	require.Len(t, types, len(kinds), "each kind has its type of the SDK")
-	for token, kind := range kinds {
-		t.Run(token, func(t *testing.T) {
-			compareFields(t, "", kind.Fields, types[token].args, types[token].outputs)
+	sdk := newSDK(t)
+	for tok, kind := range kinds {
+		t.Run(tok, func(t *testing.T) {
+			// aws:ec2/vpc:Vpc is type Vpc in ec2/vpc.go.
+			parts := strings.FieldsFunc(tok, func(r rune) bool { return r == ':' || r == '/' })
+			require.Len(t, parts, 4)
+			service, file, name := parts[1], parts[2], parts[3]
+			p := sdk.parse(t, service, file+".go")
+			args := strings.ToLower(name[:1]) + name[1:] + "Args"
+			compareFields(t, p, "", kind.Fields, p.fields(t, args), p.fields(t, name))
 		})
 	}
 }
 
-// compareFields checks inputs against the argument type and outputs against the resource.
-func compareFields(t *testing.T, path string, fields []resource.Field, args, outputs reflect.Type) {
+// sdk reads the source of pulumi-aws's SDK.
+type sdk struct {
+	dir string
+	// nested caches pulumiTypes.go of each service, which holds the nested types.
+	nested map[string]map[string]*ast.StructType
+}
+
+// sdkFile is the types of one resource.
+type sdkFile struct{ structs []map[string]*ast.StructType }
+
+func newSDK(t *testing.T) *sdk {
 	t.Helper()
-	inputs, results := tagged(args), tagged(outputs)
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/pulumi/pulumi-aws/sdk/v6").Output()
+	require.NoError(t, err)
+	return &sdk{dir: strings.TrimSpace(string(out)), nested: map[string]map[string]*ast.StructType{}}
+}
+
+func (s *sdk) parse(t *testing.T, service, file string) sdkFile {
+	t.Helper()
+	folder := filepath.Join(s.dir, "go", "aws", service)
+	if s.nested[service] == nil {
+		s.nested[service] = map[string]*ast.StructType{}
+		more, err := filepath.Glob(filepath.Join(folder, "pulumiTypes*.go"))
+		require.NoError(t, err)
+		for _, path := range more {
+			addStructs(t, path, s.nested[service])
+		}
+	}
+	own := map[string]*ast.StructType{}
+	addStructs(t, filepath.Join(folder, file), own)
+	return sdkFile{[]map[string]*ast.StructType{own, s.nested[service]}}
+}
+
+func addStructs(t *testing.T, path string, to map[string]*ast.StructType) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	for _, decl := range file.Decls {
+		general, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range general.Specs {
+			if named, ok := spec.(*ast.TypeSpec); ok {
+				if found, ok := named.Type.(*ast.StructType); ok {
+					to[named.Name.Name] = found
+				}
+			}
+		}
+	}
+}
+
+// fields lists a struct's fields by the names that pulumi gives them.
+func (f sdkFile) fields(t *testing.T, name string) map[string]ast.Expr {
+	t.Helper()
+	fields := map[string]ast.Expr{}
+	for _, structs := range f.structs {
+		found, ok := structs[name]
+		if !ok {
+			continue
+		}
+		for _, field := range found.Fields.List {
+			if field.Tag == nil {
+				continue
+			}
+			tag, err := strconv.Unquote(field.Tag.Value)
+			require.NoError(t, err)
+			if property := reflect.StructTag(tag).Get("pulumi"); property != "" {
+				fields[property] = field.Type
+			}
+		}
+		return fields
+	}
+	require.Fail(t, "pulumi-aws has no such type", name)
+	return nil
+}
+
+// compareFields checks inputs against the argument type and outputs against the resource.
+func compareFields(t *testing.T, sdk sdkFile, path string, fields []schema.Field, inputs, outputs map[string]ast.Expr) {
+	t.Helper()
 	for _, field := range fields {
 		at := path + field.Name
 		switch {
 		case field.Hidden:
 		case field.Computed, field.Name == "tagsAll":
-			assert.Contains(t, results, field.Name, "%s is an output", at)
+			assert.Contains(t, outputs, field.Name, "%s is an output", at)
 		default:
 			found, ok := inputs[field.Name]
 			if assert.True(t, ok, "%s is an input", at) {
-				compareType(t, at, field, found)
+				compareType(t, sdk, at, field, found)
 			}
 		}
 	}
 	for name, found := range inputs {
-		if !isRequired(found) {
+		if required, _ := isRequired(found); !required {
 			continue
 		}
-		i := indexOf(fields, name)
-		if assert.GreaterOrEqual(t, i, 0, "%s%s is required and must be known", path, name) {
-			assert.True(t, fields[i].Required, "%s%s is required", path, name)
+		field, known := schema.Type{Fields: fields}.Field(name)
+		if assert.True(t, known, "%s%s is required and must be known", path, name) {
+			assert.True(t, field.Required, "%s%s is required", path, name)
 		}
 	}
 }
 
-func compareType(t *testing.T, at string, field resource.Field, found reflect.Type) {
+func compareType(t *testing.T, sdk sdkFile, at string, field schema.Field, found ast.Expr) {
 	t.Helper()
-	if kind := found.Kind(); kind == reflect.Slice || kind == reflect.Map || kind == reflect.Interface {
-		// The SDK does not say of these whether they are required.
-	} else {
-		assert.Equal(t, isRequired(found), field.Required, "%s is required", at)
+	if required, known := isRequired(found); known {
+		assert.Equal(t, required, field.Required, "%s is required", at)
 	}
-	compareShape(t, at, field.Type, found)
+	compareShape(t, sdk, at, field.Type, found)
 }
 
-func compareShape(t *testing.T, at string, shape resource.Type, found reflect.Type) {
+func compareShape(t *testing.T, sdk sdkFile, at string, shape schema.Type, found ast.Expr) {
 	t.Helper()
-	if found.Kind() == reflect.Pointer {
-		found = found.Elem()
+	if pointer, ok := found.(*ast.StarExpr); ok {
+		found = pointer.X
 	}
-	want := map[reflect.Kind]resource.Shape{
-		reflect.String: resource.String, reflect.Int: resource.Number, reflect.Float64: resource.Number, reflect.Bool: resource.Bool,
-		reflect.Slice: resource.List, reflect.Map: resource.Map, reflect.Struct: resource.Object,
-	}[found.Kind()]
-	switch {
-	case found.Kind() == reflect.Interface, shape.Shape == resource.Policy:
+	if _, anything := found.(*ast.InterfaceType); anything || shape.Shape == schema.Policy {
 		// A policy document or a role: text or an object.
 		return
-	case !assert.Equal(t, want, shape.Shape, "%s has the SDK's shape", at):
-	case shape.Shape == resource.List || shape.Shape == resource.Map:
-		compareShape(t, at+"[]", *shape.Element, found.Elem())
-	case shape.Shape == resource.Object:
-		compareFields(t, at+".", shape.Fields, found, found)
 	}
-}
-
-// tagged lists a struct's fields by the names that pulumi gives them.
-func tagged(t reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("pulumi"); name != "" {
-			fields[name] = t.Field(i).Type
+	switch found := found.(type) {
+	case *ast.ArrayType:
+		if assert.Equal(t, schema.List, shape.Shape, at) {
+			compareShape(t, sdk, at+"[]", *shape.Element, found.Elt)
 		}
-	}
-	return fields
-}
-
-func isRequired(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Interface:
-		return false
+	case *ast.MapType:
+		if assert.Equal(t, schema.Map, shape.Shape, at) {
+			compareShape(t, sdk, at+"[]", *shape.Element, found.Value)
+		}
+	case *ast.Ident:
+		want, basic := map[string]schema.Shape{
+			"string": schema.String, "int": schema.Number, "float64": schema.Number, "bool": schema.Bool,
+		}[found.Name]
+		if basic {
+			assert.Equal(t, want, shape.Shape, "%s has the SDK's shape", at)
+			return
+		}
+		if assert.Equal(t, schema.Object, shape.Shape, "%s has the SDK's shape", at) {
+			nested := sdk.fields(t, found.Name)
+			compareFields(t, sdk, at+".", shape.Fields, nested, nested)
+		}
 	default:
-		return true
+		assert.Failf(t, "unknown type in the SDK", "%s: %T", at, found)
 	}
 }
 
-func indexOf(fields []resource.Field, name string) int {
-	for i, field := range fields {
-		if field.Name == name {
-			return i
-		}
+// isRequired reports whether an argument type must be set; known is false where the SDK
+// does not say.
+func isRequired(found ast.Expr) (required, known bool) {
+	switch found.(type) {
+	case *ast.StarExpr:
+		return false, true
+	case *ast.ArrayType, *ast.MapType, *ast.InterfaceType:
+		return false, false
+	default:
+		return true, true
 	}
-	return -1
 }

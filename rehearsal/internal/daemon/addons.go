@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
@@ -46,7 +46,7 @@ func addonTable() map[string]addonPods {
 
 // applyAddons makes the cluster run exactly the given add-ons.
 func applyAddons(
-	ctx context.Context, client kubernetes.Interface, addons []account.AddonSpec,
+	ctx context.Context, client kubernetes.Interface, addons []api.AddonSpec,
 ) error {
 	wanted := map[string]bool{}
 	for _, addon := range addons {

@@ -15,7 +15,6 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/controlplane"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
@@ -46,7 +45,7 @@ const (
 	httpsPort       = 443
 )
 
-func (r *runtime) startCluster(spec account.ClusterSpec) (*cluster, error) {
+func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 	services, err := netip.ParsePrefix(spec.ServiceCIDR)
 	if err != nil {
 		return nil, fmt.Errorf("reading the service range: %w", err)

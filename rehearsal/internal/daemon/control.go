@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/client"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
@@ -142,13 +141,13 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 func (c *Client) Account() *client.Client { return c.aws }
 
 // SetFaults replaces the account's faults.
-func (c *Client) SetFaults(ctx context.Context, faults account.Faults) error {
+func (c *Client) SetFaults(ctx context.Context, faults api.Faults) error {
 	return c.aws.Call(ctx, http.MethodPost, api.PathFaults, faults, nil)
 }
 
 // Inventory returns what exists in the account.
-func (c *Client) Inventory(ctx context.Context) (account.Inventory, error) {
-	var inventory account.Inventory
+func (c *Client) Inventory(ctx context.Context) (api.Inventory, error) {
+	var inventory api.Inventory
 	err := c.aws.Call(ctx, http.MethodGet, api.PathInventory, nil, &inventory)
 	return inventory, err
 }

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
 )
 
@@ -26,7 +26,7 @@ type node struct {
 
 // setNodes starts and stops node agents until the cluster has the given nodes, and waits until
 // those are Ready.
-func (c *cluster) setNodes(ctx context.Context, specs []account.NodeSpec) error {
+func (c *cluster) setNodes(ctx context.Context, specs []api.NodeSpec) error {
 	c.nodesMu.Lock()
 	defer c.nodesMu.Unlock()
 	wanted := map[string]bool{}
@@ -53,12 +53,12 @@ func (c *cluster) setNodes(ctx context.Context, specs []account.NodeSpec) error 
 }
 
 // setNode updates a node's facts and starts its agent if none runs.
-func (c *cluster) setNode(spec account.NodeSpec) error {
+func (c *cluster) setNode(spec api.NodeSpec) error {
 	hostDir := filepath.Join(c.dir, "nodes", spec.Name)
 	if err := os.MkdirAll(hostDir, 0o755); err != nil {
 		return fmt.Errorf("making the folder of node %q: %w", spec.Name, err)
 	}
-	if err := spec.Fabric.Write(hostDir); err != nil {
+	if err := spec.Facts.Write(hostDir); err != nil {
 		return err
 	}
 	if c.nodes[spec.Name] != nil {
@@ -81,7 +81,7 @@ func (c *cluster) setNode(spec account.NodeSpec) error {
 	return nil
 }
 
-func (c *cluster) agentConfig(spec account.NodeSpec, hostDir string) (nodeagent.Config, error) {
+func (c *cluster) agentConfig(spec api.NodeSpec, hostDir string) (nodeagent.Config, error) {
 	address, err := netip.ParseAddr(spec.PrivateIP)
 	if err != nil {
 		return nodeagent.Config{}, fmt.Errorf("reading the address of node %q: %w", spec.Name, err)

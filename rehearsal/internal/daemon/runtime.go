@@ -11,12 +11,12 @@ import (
 	"sync"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
 // runtime runs what exists in the account: a control plane per cluster, a node agent per instance,
-// pods for add-ons. It implements account.Runtime.
+// pods for add-ons. It implements api.Runtime.
 type runtime struct {
 	config   Config
 	tools    toolchain.Toolchain
@@ -28,7 +28,7 @@ type runtime struct {
 	clusters map[string]*cluster
 }
 
-var _ account.Runtime = (*runtime)(nil)
+var _ api.Runtime = (*runtime)(nil)
 
 func newRuntime(
 	config Config, tools toolchain.Toolchain, registry *images.Registry,
@@ -46,17 +46,17 @@ func (r *runtime) clusterDir(name string) string {
 
 // ClusterCreated starts the cluster's control plane and its VPC's network.
 func (r *runtime) ClusterCreated(
-	_ context.Context, spec account.ClusterSpec,
-) (account.ClusterEndpoints, error) {
+	_ context.Context, spec api.ClusterSpec,
+) (api.ClusterEndpoints, error) {
 	started, err := r.startCluster(spec)
 	if err != nil {
-		return account.ClusterEndpoints{}, fmt.Errorf("starting the control plane of %q: %w",
+		return api.ClusterEndpoints{}, fmt.Errorf("starting the control plane of %q: %w",
 			spec.Name, err)
 	}
 	r.mu.Lock()
 	r.clusters[spec.Name] = started
 	r.mu.Unlock()
-	return account.ClusterEndpoints{
+	return api.ClusterEndpoints{
 		Endpoint: started.plane.Endpoint(),
 		CAData:   base64.StdEncoding.EncodeToString(started.plane.CAPEM()),
 	}, nil
@@ -76,7 +76,7 @@ func (r *runtime) ClusterDeleted(ctx context.Context, name string) error {
 }
 
 // NodesChanged gives the cluster exactly the given nodes.
-func (r *runtime) NodesChanged(ctx context.Context, name string, nodes []account.NodeSpec) error {
+func (r *runtime) NodesChanged(ctx context.Context, name string, nodes []api.NodeSpec) error {
 	found, err := r.find(name)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (r *runtime) NodesChanged(ctx context.Context, name string, nodes []account
 }
 
 // AddonChanged makes the cluster run exactly the given add-ons.
-func (r *runtime) AddonChanged(ctx context.Context, name string, addons []account.AddonSpec) error {
+func (r *runtime) AddonChanged(ctx context.Context, name string, addons []api.AddonSpec) error {
 	found, err := r.find(name)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
@@ -52,7 +52,7 @@ type Fault struct {
 	// Image is the build of the training image that the stack runs.
 	Image images.Variant
 	// Account is what the emulated account does wrong.
-	Account account.Faults
+	Account api.Faults
 	// Charts replaces the repository of a chart.
 	Charts map[charts.Chart]string
 	// Settings are settings of the stack.
@@ -88,20 +88,20 @@ func Table() []Fault {
 			Charts:      map[charts.Chart]string{charts.EFADevicePlugin: charts.StaleEFARepository},
 			Description: "the EFA plugin has no pod on the nodes: no allocatable EFA, refused before the job"},
 		{Name: "efa-device-broken", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
-			Account:     account.Faults{EFADeviceBroken: true},
+			Account:     api.Faults{EFADeviceBroken: true},
 			Description: "EFA is allocatable but the provider cannot open it: sockets after a failed init"},
 		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
 			Settings:    hang,
-			Account:     account.Faults{StripSelfEgress: true},
+			Account:     api.Faults{StripSelfEgress: true},
 			Description: "no group on the interfaces allows egress to itself: set-up, no connection, hang until the deadline"},
 		{Name: "one-rank-on-tcp", Phase: PhaseGate, Pin: Unpinned, Verdict: "mixed", Settings: hang,
 			Image:       images.OneRankWithoutPlugin,
 			Description: "the plugin is missing on one rank: two networks in one communicator, hang and flood until the deadline"},
 		{Name: "no-capacity", Phase: PhaseNodes, Pin: Any, Verdict: verdictNone,
-			Account:     account.Faults{NoCapacity: []account.TypeInZone{{Type: gpuType}}},
+			Account:     api.Faults{NoCapacity: []api.TypeInZone{{Type: gpuType}}},
 			Description: "none of the GPU type in the zone: refused with the scaling activity's reason"},
 		{Name: "quota", Phase: PhasePreview, Pin: Any, Verdict: verdictNone,
-			Account:     account.Faults{Quota: map[string]float64{gpuQuota: 0}},
+			Account:     api.Faults{Quota: map[string]float64{gpuQuota: 0}},
 			Description: "96 vCPU of G instances not granted: refused with the increase command"},
 		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
 			Image:       images.Crashing,

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
@@ -32,7 +32,7 @@ func TestEachFaultBreaksSomething(t *testing.T) {
 		fault, err := Find(row.Name)
 		require.NoError(t, err)
 		broken := fault.Image != images.Complete || len(fault.Charts) > 0 ||
-			!assert.ObjectsAreEqual(account.Faults{}, fault.Account)
+			!assert.ObjectsAreEqual(api.Faults{}, fault.Account)
 		assert.True(t, broken, fault.Name)
 		assert.Contains(t, images.Variants(), fault.Image, fault.Name)
 		assert.Equal(t, exitRefused, fault.Exit())
@@ -54,7 +54,7 @@ func TestFindNamesWhatIsAllowed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "efa", healthy.Verdict)
 	assert.Zero(t, healthy.Exit())
-	assert.Equal(t, account.Faults{}, healthy.Account)
+	assert.Equal(t, api.Faults{}, healthy.Account)
 
 	_, err = Find("tcp")
 	require.ErrorContains(t, err, `"tcp"`)

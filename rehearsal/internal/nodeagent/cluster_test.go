@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/controlplane"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
@@ -110,7 +110,7 @@ func (c *cluster) spec(name string, gpus, efa int) nodeagent.Spec {
 func (c *cluster) addNode(spec nodeagent.Spec, change ...func(*nodeagent.Config)) (stop func()) {
 	c.t.Helper()
 	require.NoError(c.t, os.MkdirAll(spec.HostDir, 0o755))
-	facts := fabric.Fabric{Rehearsed: true, Node: spec.Name, InstanceType: spec.InstanceType, GPUs: spec.GPUs, EFAInterfaces: spec.EFAInterfaces}
+	facts := nodefacts.Facts{Rehearsed: true, Node: spec.Name, InstanceType: spec.InstanceType, GPUs: spec.GPUs, EFAInterfaces: spec.EFAInterfaces}
 	require.NoError(c.t, facts.Write(spec.HostDir))
 	certificate, err := c.plane.PKI().ServingCertificate("127.0.0.1")
 	require.NoError(c.t, err)

@@ -26,7 +26,7 @@ const (
 )
 
 // FactsMount is where every pod finds, read-only, its own node's HostDir: the
-// fabric.json there is what the stand-ins of the machine's devices go by.
+// node-facts.json there is what the stand-ins of the machine's devices go by.
 const FactsMount = "/run/raytrain-rehearsal"
 
 // Spec describes one machine.

@@ -43,7 +43,7 @@ func testProcess(t *testing.T, script string, mounts []podinit.Mount, volumes ..
 	for _, name := range []string{"root", "tmp", "var-tmp", "home", "host/pods"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(folder, name), 0o777))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(host, "fabric.json"), []byte("{}"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(host, "node-facts.json"), []byte("{}"), 0o644))
 	for _, name := range []string{"hosts", "hostname", "resolv.conf"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte("rehearsed "+name+"\n"), 0o644))
 	}
@@ -114,7 +114,7 @@ exit 3`, nil,
 	text := logText(t, log, logOptions{tail: -1})
 	t.Log(text)
 	for _, want := range []string{
-		"pod-0\n", "pid ", "rehearsed hosts\n", "fabric.json\npods\n", "secret\nsecret\n1\n1\n",
+		"pod-0\n", "pid ", "rehearsed hosts\n", "node-facts.json\npods\n", "secret\nsecret\n1\n1\n",
 		"mine\n", "uverbs0\n", "inet 10.0.128.2\n",
 	} {
 		assert.Contains(t, text, want)

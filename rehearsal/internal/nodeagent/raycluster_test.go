@@ -61,7 +61,7 @@ def where():
     os.makedirs(folder, exist_ok=True)
     open(folder + '/rank.log', 'w').write('rank on ' + socket.gethostname())
     time.sleep(1)
-    return socket.gethostname(), os.listdir('/dev/infiniband'), os.environ['CUDA_VISIBLE_DEVICES'], open('/run/raytrain-rehearsal/fabric.json').read().count('rehearsed')
+    return socket.gethostname(), os.listdir('/dev/infiniband'), os.environ['CUDA_VISIBLE_DEVICES'], open('/run/raytrain-rehearsal/node-facts.json').read().count('rehearsed')
 print('WHERE', sorted(ray.get([where.remote() for _ in range(2)])))
 "`)
 	job := ray.wait(id)

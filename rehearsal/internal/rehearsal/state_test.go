@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
 const exportedRed = `{"version":3,"deployment":{"resources":[
@@ -53,7 +53,7 @@ func TestPrepareDirTouchesNoForeignFolder(t *testing.T) {
 
 func TestRemainsLeavesOutWhatNeitherBillsNorBlocks(t *testing.T) {
 	t.Parallel()
-	lines := remains(account.Inventory{Items: []account.Item{
+	lines := remains(api.Inventory{Items: []api.Item{
 		{Type: "aws:ec2/natGateway:NatGateway", ID: "nat-1", Bills: true, HourlyUSD: 0.045},
 		{Type: "aws:kms/key:Key", ID: "k", Note: "pending deletion"},
 	}})

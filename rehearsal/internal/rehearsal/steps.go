@@ -10,7 +10,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awscli"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
@@ -192,7 +191,7 @@ func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
 }
 
 // remains describes what destroy left behind, a line each.
-func remains(inventory account.Inventory) []string {
+func remains(inventory api.Inventory) []string {
 	var lines []string
 	for _, item := range inventory.Remains() {
 		line := fmt.Sprintf("%s %s", item.Type, item.ID)

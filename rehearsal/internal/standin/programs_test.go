@@ -11,7 +11,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
 )
 
 // TestProgramsAnswerTheProvidersProbe runs the provider's own script against the stand-ins, in pods
@@ -21,20 +21,20 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 	programs := Programs(Folder(checkout(t)))
 	tests := []struct {
 		name   string
-		node   fabric.Fabric
+		node   nodefacts.Facts
 		device bool
 		gpus   string
 		want   preflight.ProbeResult
 	}{
-		{"a whole pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "0,1",
+		{"a whole pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "0,1",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
-		{"no device in the pod", fabric.Fabric{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false,
+		{"no device in the pod", nodefacts.Facts{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false,
 			"0", preflight.ProbeResult{FIInfo: jobs.FIInfoNone, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
-		{"a device that does not open", fabric.Fabric{DeviceBroken: true}, true, "0",
+		{"a device that does not open", nodefacts.Facts{DeviceBroken: true}, true, "0",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoNone}},
-		{"another driver", fabric.Fabric{DriverVersion: "570.9"}, true, "0",
+		{"another driver", nodefacts.Facts{DriverVersion: "570.9"}, true, "0",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.9"}},
-		{"no GPU in the pod", fabric.Fabric{DriverVersion: "580.1.2"}, true, "void",
+		{"no GPU in the pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "void",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA}},
 	}
 	for _, test := range tests {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.W
 // efaDevicePlugin runs until it is stopped if the node has an EFA interface. Otherwise it ends at
 // once, so that its pod crash-loops like the real plugin's (aws/eks-charts#1239).
 func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
-	node, err := fabric.Read(hostDir)
+	node, err := nodefacts.Read(hostDir)
 	if err != nil {
 		fmt.Fprintf(stderr, "rehearsed efa-device-plugin: %v\n", err)
 		return 1
@@ -75,7 +75,7 @@ func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writ
 
 // nvidiaDevicePlugin runs until it is stopped, also on a node without GPUs, like the real one.
 func nvidiaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
-	node, err := fabric.Read(hostDir)
+	node, err := nodefacts.Read(hostDir)
 	if err != nil {
 		fmt.Fprintf(stderr, "rehearsed nvidia-device-plugin: %v\n", err)
 		return 1

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/fabric"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
 )
 
 func TestRun(t *testing.T) {
@@ -16,20 +16,20 @@ func TestRun(t *testing.T) {
 	tests := []struct {
 		name   string
 		in     []string
-		node   *fabric.Fabric
+		node   *nodefacts.Facts
 		want   int
 		output string
 	}{
 		{"an EFA interface", []string{"efa-device-plugin"},
-			&fabric.Fabric{Node: "n1", EFAInterfaces: 1}, 0, `1 EFA interface(s) on node "n1"`},
+			&nodefacts.Facts{Node: "n1", EFAInterfaces: 1}, 0, `1 EFA interface(s) on node "n1"`},
 		{"no EFA interface", []string{"efa-device-plugin"},
-			&fabric.Fabric{Node: "n1",
+			&nodefacts.Facts{Node: "n1",
 				InstanceType: "g6.12xlarge"}, 1, "No valid EFA devices found"},
-		{"no facts about the node", []string{"efa-device-plugin"}, nil, 1, "fabric.json"},
-		{"GPUs", []string{"nvidia-device-plugin", "--flag"}, &fabric.Fabric{Node: "n1", GPUs: 4}, 0,
+		{"no facts about the node", []string{"efa-device-plugin"}, nil, 1, "node-facts.json"},
+		{"GPUs", []string{"nvidia-device-plugin", "--flag"}, &nodefacts.Facts{Node: "n1", GPUs: 4}, 0,
 			"4 GPU(s)"},
-		{"no GPU", []string{"nvidia-device-plugin"}, &fabric.Fabric{Node: "n1"}, 0, "waiting"},
-		{"GPUs without facts", []string{"nvidia-device-plugin"}, nil, 1, "fabric.json"},
+		{"no GPU", []string{"nvidia-device-plugin"}, &nodefacts.Facts{Node: "n1"}, 0, "waiting"},
+		{"GPUs without facts", []string{"nvidia-device-plugin"}, nil, 1, "node-facts.json"},
 		{"an add-on", []string{"coredns", "-conf", "x"}, nil, 0, "placeholder"},
 		{"sleep", []string{"sleep"}, nil, 0, "placeholder"},
 		{"unknown", []string{"nginx"}, nil, 1,

@@ -84,7 +84,7 @@ class Cluster:
     def _node(self, number: int) -> Path:
         root = self._folder / f"node-{number}"
         if not root.exists():
-            facts = root / "run/raytrain-rehearsal/fabric.json"
+            facts = root / "run/raytrain-rehearsal/node-facts.json"
             facts.parent.mkdir(parents=True)
             facts.write_text(json.dumps({**self._fabric, "node": f"node-{number}"}), encoding="utf-8")
             if self._device:

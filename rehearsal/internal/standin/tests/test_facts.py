@@ -22,7 +22,7 @@ class FactsTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = Path(folder.name)
-        self.path = self.root / "run/raytrain-rehearsal/fabric.json"
+        self.path = self.root / "run/raytrain-rehearsal/node-facts.json"
         self.path.parent.mkdir(parents=True)
 
     def test_gather(self) -> None:
@@ -43,7 +43,7 @@ class FactsTest(unittest.TestCase):
             with self.subTest(content=content):
                 if content is not None:
                     self.path.write_text(content, encoding="utf-8")
-                with self.assertRaisesRegex(WiringError, "fabric.json"):
+                with self.assertRaisesRegex(WiringError, "node-facts.json"):
                     read_fabric(self.path)
 
     def test_no_groups(self) -> None:

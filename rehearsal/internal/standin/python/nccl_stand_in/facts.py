@@ -38,7 +38,7 @@ class SecurityGroup:
 
 @dataclass(frozen=True)
 class Fabric:
-    """The part of fabric.json that decides whether EFA works."""
+    """The part of node-facts.json that decides whether EFA works."""
 
     node: str
     zone: str
@@ -84,7 +84,7 @@ def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str
         host=host(),
         pid=os.getpid(),
         environment={name: environment[name] for name in VARIABLES if environment.get(name)},
-        fabric=read_fabric(root / "run/raytrain-rehearsal/fabric.json"),
+        fabric=read_fabric(root / "run/raytrain-rehearsal/node-facts.json"),
         devices=len(glob.glob(str(root / "dev/infiniband/uverbs*"))),
         has_plugin=has_plugin(world_rank, world_size, environment),
         interfaces=interfaces,

@@ -1,0 +1,157 @@
+package eks
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
+)
+
+// kubernetesVersion is one version that EKS offers.
+type kubernetesVersion struct {
+	Minor string
+	// Released is the day on which EKS first offered it.
+	Released string
+	// Patch is the newest patch that EKS runs.
+	Patch int
+	// Default is what a cluster gets that names no version.
+	Default bool
+}
+
+// kubernetesVersions are those in standard support in the rehearsed region. The set and
+// the dates follow EKS's calendar of one minor every four months; they are the
+// rehearsal's own, not a copy of EKS's table.
+func kubernetesVersions() []kubernetesVersion {
+	return []kubernetesVersion{
+		{"1.34", "2025-10-02", 6, false},
+		{"1.35", "2026-01-28", 4, false},
+		{"1.36", "2026-06-02", 3, true},
+	}
+}
+
+func findVersion(minor string) (kubernetesVersion, bool) {
+	i := slices.IndexFunc(kubernetesVersions(), func(v kubernetesVersion) bool { return v.Minor == minor })
+	if i < 0 {
+		return kubernetesVersion{}, false
+	}
+	return kubernetesVersions()[i], true
+}
+
+func DefaultVersion() string {
+	i := slices.IndexFunc(kubernetesVersions(), func(v kubernetesVersion) bool { return v.Default })
+	return kubernetesVersions()[i].Minor
+}
+
+func versionNames() string {
+	var names []string
+	for _, v := range kubernetesVersions() {
+		names = append(names, v.Minor)
+	}
+	return strings.Join(names, ", ")
+}
+
+// latestRelease is the AMI release that a node group gets which names none.
+func (v kubernetesVersion) latestRelease() string {
+	return v.Minor + "." + string(rune('0'+v.Patch)) + "-" + newestAMI
+}
+
+// newestAMI is the day of the newest AMIs. It is fixed, so that a rehearsal does not
+// depend on the clock of the machine.
+const newestAMI = "20261101"
+
+// releaseExists says whether a release could be one of a version's: its form, its minor,
+// a patch that exists, a date between the version's first day and the newest AMI's.
+// Source of the form: EKS user guide, "Retrieve Amazon Linux AMI version information".
+func (v kubernetesVersion) releaseExists(release string) bool {
+	parts := regexp.MustCompile(`^(\d+\.\d+)\.(\d)-(\d{8})$`).FindStringSubmatch(release)
+	if parts == nil || parts[1] != v.Minor || int(parts[2][0]-'0') > v.Patch {
+		return false
+	}
+	first := strings.ReplaceAll(v.Released, "-", "")
+	_, err := time.Parse("20060102", parts[3])
+	return err == nil && first <= parts[3] && parts[3] <= newestAMI
+}
+
+// addonVersions lists an add-on's versions for a Kubernetes version, newest first; nil
+// when EKS has no such add-on.
+//
+// Sources: versions seen in public repositories of 2026 beside Kubernetes 1.34 and 1.35
+// (vpc-cni v1.21.1-eksbuild.7 and v1.22.3-eksbuild.1, coredns v1.13.2-eksbuild.4,
+// eks-pod-identity-agent v1.3.10-eksbuild.2, kube-proxy v1.35.3-eksbuild.2). kube-proxy
+// follows the cluster's version; its builds here are the rehearsal's own.
+func addonVersions(name, minor string) []string {
+	v, ok := findVersion(minor)
+	if !ok {
+		return nil
+	}
+	switch name {
+	case "vpc-cni":
+		return []string{"v1.22.3-eksbuild.1", "v1.21.1-eksbuild.7", "v1.21.1-eksbuild.5", "v1.21.1-eksbuild.3"}
+	case "coredns":
+		return []string{"v1.13.2-eksbuild.4", "v1.13.2-eksbuild.3", "v1.13.2-eksbuild.1"}
+	case "kube-proxy":
+		var all []string
+		for patch := v.Patch; patch >= 0; patch-- {
+			for _, build := range []string{"2", "1"} {
+				all = append(all, "v"+minor+"."+string(rune('0'+patch))+"-eksbuild."+build)
+			}
+		}
+		return all
+	case "eks-pod-identity-agent":
+		return []string{"v1.3.10-eksbuild.2", "v1.3.10-eksbuild.1"}
+	case "aws-ebs-csi-driver":
+		return []string{"v1.60.0-eksbuild.1", "v1.57.1-eksbuild.1"}
+	case "metrics-server":
+		return []string{"v0.8.1-eksbuild.2"}
+	default:
+		return nil
+	}
+}
+
+type parameterArgs struct {
+	Name           string `json:"name"`
+	WithDecryption *bool  `json:"withDecryption"`
+}
+
+type parameterResult struct {
+	ARN           string `json:"arn"`
+	ID            string `json:"id"`
+	InsecureValue string `json:"insecureValue"`
+	Name          string `json:"name"`
+	Type          string `json:"type"`
+	Value         string `json:"value"`
+	Version       int    `json:"version"`
+}
+
+// getParameter answers for the public parameters of the EKS AMIs.
+// Source: EKS user guide, "Retrieve recommended Amazon Linux AMI IDs":
+// /aws/service/eks/optimized-ami/VERSION/amazon-linux-2023/ARCH/VARIANT/recommended/WHAT.
+func getParameter(o *store.Op, args parameterArgs) (any, error) {
+	missing := api.Errorf("ParameterNotFound", "couldn't find SSM Parameter %q", args.Name)
+	parts := strings.Split(strings.TrimPrefix(args.Name, "/aws/service/eks/optimized-ami/"), "/")
+	if !strings.HasPrefix(args.Name, "/aws/service/eks/optimized-ami/") || len(parts) != 6 || parts[1] != "amazon-linux-2023" || parts[4] != "recommended" {
+		return nil, missing
+	}
+	version, ok := findVersion(parts[0])
+	variants := []string{"standard", "nvidia", "neuron"}
+	if !ok || !slices.Contains(variants, parts[3]) || parts[2] != "x86_64" && parts[2] != "arm64" {
+		return nil, missing
+	}
+	release := version.latestRelease()
+	var value string
+	switch parts[5] {
+	case "release_version":
+		value = release
+	case "image_id":
+		value = "ami-" + store.StableHex("AL2023_x86_64_"+strings.ToUpper(parts[3])+release, 17)
+	default:
+		return nil, missing
+	}
+	return parameterResult{
+		ARN: "arn:aws:ssm:" + o.Region + "::parameter" + args.Name, ID: args.Name, InsecureValue: value,
+		Name: args.Name, Type: "String", Value: value, Version: 1,
+	}, nil
+}

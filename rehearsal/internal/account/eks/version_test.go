@@ -1,0 +1,28 @@
+package eks
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestReleaseExists(t *testing.T) {
+	v, ok := findVersion(DefaultVersion())
+	require.True(t, ok)
+	for _, test := range []struct {
+		name, in string
+		want     bool
+	}{
+		{"the newest", v.latestRelease(), true},
+		{"an older patch", "1.36.2-20260714", true},
+		{"a patch that is not there yet", "1.36.9-20260714", false},
+		{"another minor", "1.35.2-20260714", false},
+		{"before the version", "1.36.2-20260101", false},
+		{"after the newest", "1.36.2-20270101", false},
+		{"no day of the calendar", "1.36.2-20260931", false},
+		{"no release at all", "latest", false},
+	} {
+		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.want, v.releaseExists(test.in)) })
+	}
+}
