@@ -17,12 +17,13 @@ type addon struct {
 	preserve      bool
 }
 
-// addonsBeforeNodes are DaemonSets without which a node does not become ready. They are active without any node.
+// addonsBeforeNodes are DaemonSets without which a node does not become ready. They are active
+// without any node.
 func (b builder) addonsBeforeNodes(control *controlPlane) ([]pulumi.Resource, error) {
 	var made []pulumi.Resource
 	for _, a := range []addon{
-		// Preserved at deletion, so that the CNI can still release the nodes' addresses while the nodes go. The setting
-		// is the text "true" by the add-on's schema.
+		// Preserved at deletion, so that the CNI can still release the nodes' addresses while the nodes
+		// go. The setting is the text "true" by the add-on's schema.
 		{name: "vpc-cni", configuration: `{"enableNetworkPolicy":"true"}`, preserve: true},
 		{name: "kube-proxy"},
 		{name: "eks-pod-identity-agent"},

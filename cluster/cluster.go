@@ -40,7 +40,8 @@ type Args struct {
 	GPU, System settings.NodeGroup
 	// GPUType describes the GPU group's instance type.
 	GPUType capacity.InstanceType
-	// AWS is the provider that the control plane's component must be given by hand: it does not inherit one.
+	// AWS is the provider that the control plane's component must be given by hand: it does not
+	// inherit one.
 	AWS *aws.Provider
 }
 
@@ -58,7 +59,8 @@ type Cluster struct {
 	GPUAMIRelease pulumi.StringOutput
 	// Kubernetes is the provider of everything inside the cluster.
 	Kubernetes *kubernetes.Provider
-	// Made is what others depend on: it waits for everything else here. The component would not do, see infra.Network.
+	// Made is what others depend on: it waits for everything else here. The component would not do,
+	// see infra.Network.
 	Made []pulumi.Resource
 }
 
@@ -81,7 +83,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, err
 	}
-	// The order holds backwards too: the CNI must outlive the nodes, or their network interfaces leak and block the VPC.
+	// The order holds backwards too: the CNI must outlive the nodes, or their network interfaces leak
+	// and block the VPC.
 	ready := append(role.attachments, first...)
 	system, err := b.systemNodes(control, role.role, ready)
 	if err != nil {

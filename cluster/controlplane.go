@@ -27,7 +27,8 @@ func logTypes() pulumi.StringArray {
 	return pulumi.ToStringArray([]string{"api", "audit", "authenticator", "controllerManager", "scheduler"})
 }
 
-// controlPlane makes the control plane with pulumi-eks, and of it nothing else: the nodes that it can make know no EFA.
+// controlPlane makes the control plane with pulumi-eks, and of it nothing else: the nodes that it
+// can make know no EFA.
 func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	api := eks.AuthenticationModeApi
 	yes := true
@@ -111,8 +112,8 @@ func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
 	return secret
 }
 
-// kubernetesProvider is told the cluster's name as its identity, which is known in every preview: a changed or unknown
-// kubeconfig would otherwise replace the provider and everything that it made.
+// kubernetesProvider is told the cluster's name as its identity, which is known in every preview: a
+// changed or unknown kubeconfig would otherwise replace the provider and everything that it made.
 func (b builder) kubernetesProvider(control *controlPlane) (*kubernetes.Provider, error) {
 	provider, err := kubernetes.NewProvider(b.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig:        control.kubeconfig,

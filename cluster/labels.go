@@ -8,8 +8,9 @@ const (
 	SystemRole = "system"
 	// GPURole is RoleLabel's value on GPU nodes.
 	GPURole = "gpu-worker"
-	// GPUPresentLabel is what NVIDIA's device plugin looks for where Node Feature Discovery does not run. Without it its
-	// DaemonSet has no pod and no error (https://github.com/NVIDIA/k8s-device-plugin/issues/708).
+	// GPUPresentLabel is what NVIDIA's device plugin looks for where Node Feature Discovery does not
+	// run. Without it its DaemonSet has no pod and no error
+	// (https://github.com/NVIDIA/k8s-device-plugin/issues/708).
 	GPUPresentLabel = "nvidia.com/gpu.present"
 	// GPUTaint keeps everything off the GPU nodes that does not tolerate it.
 	GPUTaint = "nvidia.com/gpu"

@@ -12,7 +12,8 @@ type InterfaceType string
 const (
 	// EFA carries both EFA and IP traffic.
 	EFA InterfaceType = "efa"
-	// EFAOnly carries no IP traffic and so needs no address; the VPC CNI leaves it alone from version 1.18.5.
+	// EFAOnly carries no IP traffic and so needs no address; the VPC CNI leaves it alone from version
+	// 1.18.5.
 	EFAOnly InterfaceType = "efa-only"
 	// ENA carries IP traffic only.
 	ENA InterfaceType = "interface"
@@ -31,10 +32,12 @@ type NIC struct {
 // ErrLayout means that the interfaces of an instance type cannot be laid out.
 var ErrLayout = errors.New("no known layout of EFA interfaces")
 
-// NICs lays out the interfaces of a node: as many EFA interfaces as the type has (efaMaximumInterfaces), one a card, IP
-// traffic on card 0. The first cannot be efa-only, because an instance needs an address. Where one card fewer than there
-// are can do EFA, that card is number 0 (p6-b300).
-// Source: EC2 user guide, "Elastic Fabric Adapter for AI/ML and HPC workloads on Amazon EC2", and the templates of eksctl.
+// NICs lays out the interfaces of a node: as many EFA interfaces as the type has
+// (efaMaximumInterfaces), one a card, IP traffic on card 0. The first cannot be efa-only, because
+// an instance needs an address. Where one card fewer than there are can do EFA, that card is number
+// 0 (p6-b300).
+// Source: EC2 user guide, "Elastic Fabric Adapter for AI/ML and HPC workloads on Amazon EC2", and
+// the templates of eksctl.
 func NICs(efaInterfaces, networkCards int) ([]NIC, error) {
 	first := EFA
 	switch {

@@ -17,13 +17,15 @@ const (
 	gpuAMI = "AL2023_x86_64_NVIDIA"
 	// systemAMI is the plain EKS AMI.
 	systemAMI = "AL2023_x86_64_STANDARD"
-	// afterFailure has the engine replace a group that failed. EKS never revives one in CREATE_FAILED, and the engine's own
-	// next try is an update without a change: the AWS provider calls nothing for it and reports success, without a node. So too
-	// after an update that failed, since the state then holds what was wished for. The replacement has a name of its own (both
-	// groups are autonamed), so it may be made first.
+	// afterFailure has the engine replace a group that failed. EKS never revives one in CREATE_FAILED,
+	// and the engine's own next try is an update without a change: the AWS provider calls nothing for
+	// it and reports success, without a node. So too after an update that failed, since the state then
+	// holds what was wished for. The replacement has a name of its own (both groups are autonamed), so
+	// it may be made first.
 	//
-	// Sources: initErrorSpecialKey in the engine's step_generator.go; https://github.com/pulumi/pulumi/issues/21458;
-	// resourceNodeGroupUpdate in terraform-provider-aws.
+	// Sources: initErrorSpecialKey in the engine's step_generator.go;
+	// https://github.com/pulumi/pulumi/issues/21458; resourceNodeGroupUpdate in
+	// terraform-provider-aws.
 	afterFailure = "#initerror"
 )
 
@@ -50,8 +52,9 @@ func (b builder) systemNodes(control *controlPlane, role *iam.Role, after []pulu
 	return group, nil
 }
 
-// gpuNodes makes the group that trains. A changed template or AMI replaces it, the old nodes first: EKS would else start up
-// to two more nodes beside the old ones, for which there is mostly neither quota nor room in the placement group.
+// gpuNodes makes the group that trains. A changed template or AMI replaces it, the old nodes first:
+// EKS would else start up to two more nodes beside the old ones, for which there is mostly neither
+// quota nor room in the placement group.
 func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.Resource) (*gpuNodes, error) {
 	template, err := b.gpuTemplate(control)
 	if err != nil {
@@ -75,7 +78,8 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 	return &gpuNodes{group: group, launchTemplateVersion: templateVersion(template)}, nil
 }
 
-// nodeGroup is what both groups have: a fixed size, an AMI that does not move, and one subnet in one zone.
+// nodeGroup is what both groups have: a fixed size, an AMI that does not move, and one subnet in
+// one zone.
 func (b builder) nodeGroup(
 	control *controlPlane, role *iam.Role, group settings.NodeGroup, template *ec2.LaunchTemplate,
 ) *awseks.NodeGroupArgs {
@@ -94,7 +98,8 @@ func (b builder) nodeGroup(
 	}
 }
 
-// templateVersion names the newest version by its number. "$Latest" would never change, and so never reach a node.
+// templateVersion names the newest version by its number. "$Latest" would never change, and so
+// never reach a node.
 func templateVersion(template *ec2.LaunchTemplate) pulumi.StringOutput {
 	return template.LatestVersion.ApplyT(strconv.Itoa).(pulumi.StringOutput) //nolint:forcetypeassert // follows from Itoa
 }

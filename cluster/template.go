@@ -16,8 +16,8 @@ const (
 	nodeHops = 1
 )
 
-// gpuTemplate is the launch template of the GPU nodes. The group's instance type, AMI and subnet are set on the node group,
-// where EKS wants them.
+// gpuTemplate is the launch template of the GPU nodes. The group's instance type, AMI and subnet
+// are set on the node group, where EKS wants them.
 func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error) {
 	layout, err := NICs(b.args.GPUType.EFAInterfaces, b.args.GPUType.NetworkCards)
 	if err != nil {
@@ -30,8 +30,8 @@ func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error)
 			DeviceIndex:         pulumi.Int(nic.Device),
 			InterfaceType:       pulumi.String(string(nic.Type)),
 			DeleteOnTermination: pulumi.String("true"),
-			// EKS adds its own group only to templates that name none: without it the node reaches neither the API server
-			// nor CoreDNS, without ours EFA has no way from node to node.
+			// EKS adds its own group only to templates that name none: without it the node reaches neither
+			// the API server nor CoreDNS, without ours EFA has no way from node to node.
 			SecurityGroups: pulumi.StringArray{control.securityGroupID, b.args.EFASecurityGroupID},
 		})
 	}
@@ -41,7 +41,8 @@ func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error)
 	return b.newTemplate("gpu", args)
 }
 
-// systemTemplate is the launch template of the system nodes. It names no interface, so that EKS adds its security group.
+// systemTemplate is the launch template of the system nodes. It names no interface, so that EKS
+// adds its security group.
 func (b builder) systemTemplate() (*ec2.LaunchTemplate, error) {
 	return b.newTemplate("system", b.template("system", b.args.System.VolumeGiB, nodeHops))
 }

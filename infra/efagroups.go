@@ -48,9 +48,10 @@ func NewEFAGroups(
 	if err != nil {
 		return nil, fmt.Errorf("making the EFA security group: %w", err)
 	}
-	// Both directions are needed: EFA's traffic is no IP, and the usual egress to 0.0.0.0/0 does not cover it. Without
-	// the egress rule libfabric reports error 4126 (https://github.com/gardener/gardener-extension-provider-aws/issues/1832)
-	// or NCCL hangs in set-up. EKS's own group has such rules too on 1.33 and later, until somebody strips them.
+	// Both directions are needed: EFA's traffic is no IP, and the usual egress to 0.0.0.0/0 does not
+	// cover it. Without the egress rule libfabric reports error 4126
+	// (https://github.com/gardener/gardener-extension-provider-aws/issues/1832) or NCCL hangs in
+	// set-up. EKS's own group has such rules too on 1.33 and later, until somebody strips them.
 	ingress, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
 		SecurityGroupId:           group.ID(),
 		ReferencedSecurityGroupId: group.ID(),

@@ -18,7 +18,8 @@ type NetworkArgs struct {
 	ClusterName string
 	// VPCCIDR is the address block.
 	VPCCIDR netip.Prefix
-	// AvailabilityZone is the zone that the settings name, if any. A network in another zone is refused.
+	// AvailabilityZone is the zone that the settings name, if any. A network in another zone is
+	// refused.
 	AvailabilityZone region.Zone
 	// Zone is where a new network puts every node and the NAT gateway: traffic through a gateway in
 	// another zone would cost twice.
@@ -43,8 +44,9 @@ type Network struct {
 	Zone pulumi.StringOutput
 	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
 	ControlPlaneSubnetIDs pulumi.StringArrayOutput
-	// Made is what others depend on. The component itself would not do: the SDK for Go notes a component's children only while
-	// it registers them, so that a dependency on it may see some of them or none.
+	// Made is what others depend on. The component itself would not do: the SDK for Go notes a
+	// component's children only while it registers them, so that a dependency on it may see some of
+	// them or none.
 	Made []pulumi.Resource
 }
 
@@ -72,8 +74,8 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	b.vpc = vpc.ID()
 	b.made = append(b.made, vpc)
 
-	// The nodes' subnet says where everything else goes. A load balancer is never made here; the tags let one be made without
-	// touching the subnets.
+	// The nodes' subnet says where everything else goes. A load balancer is never made here; the tags
+	// let one be made without touching the subnets.
 	nodes, err := b.subnet("nodes", layout.Nodes, pulumi.String(args.Zone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
@@ -124,8 +126,9 @@ func (b *networkBuilder) tags(name string, more map[string]string) pulumi.String
 	return tags
 }
 
-// subnet makes a subnet that stays in the zone where it was made. The zone is computed anew in each run, and another one would
-// replace the subnet: its successor, made first, has the same block, which EC2 refuses (InvalidSubnet.Conflict).
+// subnet makes a subnet that stays in the zone where it was made. The zone is computed anew in each
+// run, and another one would replace the subnet: its successor, made first, has the same block,
+// which EC2 refuses (InvalidSubnet.Conflict).
 func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.StringInput, role string) (*ec2.Subnet, error) {
 	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
 		VpcId:            b.vpc,
@@ -189,7 +192,8 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 	return privateTable, nil
 }
 
-// table makes a route table for subnets. The association is named after the subnet's role, so that order never matters.
+// table makes a route table for subnets. The association is named after the subnet's role, so that
+// order never matters.
 func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
 	table, err := ec2.NewRouteTable(b.ctx, name, &ec2.RouteTableArgs{VpcId: b.vpc, Tags: b.tags(name, nil)}, b.parent)
 	if err != nil {
@@ -207,7 +211,8 @@ func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteT
 	return table, nil
 }
 
-// s3Endpoint is free and takes the layers of ECR images, which lie in S3, off the NAT gateway's bill.
+// s3Endpoint is free and takes the layers of ECR images, which lie in S3, off the NAT gateway's
+// bill.
 func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
 	endpoint, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
 		VpcId:           b.vpc,

@@ -8,7 +8,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// keyDeletionDays is the shortest wait that KMS allows. A key that is pending deletion costs nothing.
+// keyDeletionDays is the shortest wait that KMS allows. A key that is pending deletion costs
+// nothing.
 const keyDeletionDays = 7
 
 // SecretsAndLogsArgs describes the key and the log group.
@@ -19,8 +20,8 @@ type SecretsAndLogsArgs struct {
 	LogRetentionDays int
 }
 
-// SecretsAndLogs must exist before the control plane and be deleted after it: the KMS key of its secrets
-// and its log group.
+// SecretsAndLogs must exist before the control plane and be deleted after it: the KMS key of its
+// secrets and its log group.
 type SecretsAndLogs struct {
 	pulumi.ResourceState
 
@@ -48,7 +49,8 @@ func NewSecretsAndLogs(
 	if err != nil {
 		return nil, fmt.Errorf("creating the key of the cluster's secrets: %w", err)
 	}
-	// EKS creates this group itself when it is missing, keeps its lines forever and does not delete it.
+	// EKS creates this group itself when it is missing, keeps its lines forever and does not delete
+	// it.
 	logs, err := cloudwatch.NewLogGroup(ctx, "control-plane", &cloudwatch.LogGroupArgs{
 		Name:            pulumi.String("/aws/eks/" + args.ClusterName + "/cluster"),
 		RetentionInDays: pulumi.Int(args.LogRetentionDays),

@@ -11,11 +11,13 @@ type Layout struct {
 	Nodes netip.Prefix
 	// Public holds the NAT gateway.
 	Public netip.Prefix
-	// ControlPlane is the subnet of the second zone. EKS asks for two zones and puts network interfaces there, no nodes.
+	// ControlPlane is the subnet of the second zone. EKS asks for two zones and puts network
+	// interfaces there, no nodes.
 	ControlPlane netip.Prefix
 }
 
-// Plan cuts the VPC: the first half for nodes, then a sixteenth each for the public and the second control-plane subnet.
+// Plan cuts the VPC: the first half for nodes, then a sixteenth each for the public and the second
+// control-plane subnet.
 func Plan(vpc netip.Prefix) (Layout, error) {
 	if !vpc.Addr().Is4() || vpc.Bits() > 20 {
 		return Layout{}, fmt.Errorf("cutting VPC %q into subnets: an IPv4 block of /20 or larger is needed", vpc)

@@ -14,9 +14,9 @@ import (
 // CodeZone is the code of the refusal of a zone in which the existing subnets are not.
 const CodeZone = "zone-changed"
 
-// existing is the zone of the nodes' subnet, or an error where the nodes may not be there. Resources in
-// another zone take theirs from here, so that a refusal reaches neither control plane nor nodes. The
-// subnet's zone is an input and so is known in a preview too.
+// existing is the zone of the nodes' subnet, or an error where the nodes may not be there.
+// Resources in another zone take theirs from here, so that a refusal reaches neither control plane
+// nor nodes. The subnet's zone is an input and so is known in a preview too.
 func existing(nodes *ec2.Subnet, args *NetworkArgs) pulumi.StringOutput {
 	zone := nodes.AvailabilityZone.ApplyT(func(zone string) (string, error) {
 		return zone, args.Refuse(checkZone(region.Zone(zone), args))
@@ -49,8 +49,9 @@ func checkZone(zone region.Zone, args *NetworkArgs) error {
 	return nil
 }
 
-// secondZone is the control plane's other zone. Where an update was interrupted between the subnets, the
-// nodes may be in the very zone that is now planned for it; the planned zone of the nodes is free then.
+// secondZone is the control plane's other zone. Where an update was interrupted between the
+// subnets, the nodes may be in the very zone that is now planned for it; the planned zone of the
+// nodes is free then.
 func secondZone(nodes pulumi.StringOutput, args *NetworkArgs) pulumi.StringOutput {
 	second := nodes.ApplyT(func(zone string) string {
 		if region.Zone(zone) == args.ControlPlaneZone {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Stacks of an earlier release must keep their resources: each of their URNs is one of this program's,
-// or an alias of one.
+// Stacks of an earlier release must keep their resources: each of their URNs is one of this
+// program's, or an alias of one.
 func TestURNsOfEarlierStacksAreKept(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/urns-formerly.txt")

@@ -107,7 +107,8 @@ func TestBadSettingsMakeNothing(t *testing.T) {
 	assert.Empty(t, r.all())
 }
 
-// The control plane of an old version costs six times as much, and the table says so; what EKS answers and nobody knows costs no less.
+// The control plane of an old version costs six times as much, and the table says so; what EKS
+// answers and nobody knows costs no less.
 func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -117,7 +118,7 @@ func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 	}{
 		{"STANDARD_SUPPORT", 9.5548, "0.1000  1 x EKS control plane, standard support"},
 		{"EXTENDED_SUPPORT", 10.0548, "0.6000  1 x EKS control plane, extended support of Kubernetes " + settings.DefaultKubernetesVersion},
-		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, support of Kubernetes ` + settings.DefaultKubernetesVersion + ` unknown ("LONGER_SUPPORT") and taken for extended`},
+		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, unknown support of Kubernetes ` + settings.DefaultKubernetesVersion + ` ("LONGER_SUPPORT"), assumed to be extended`},
 	} {
 		t.Run(test.status, func(t *testing.T) {
 			t.Parallel()
@@ -129,7 +130,8 @@ func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 	}
 }
 
-// An opted-in Local Zone sorts before the region's own zones, and has neither control planes nor managed node groups.
+// An opted-in Local Zone sorts before the region's own zones, and has neither control planes nor
+// managed node groups.
 func TestNodesStayOutOfLocalZones(t *testing.T) {
 	t.Parallel()
 	region := generous().with(func(c *cloud) {
@@ -141,7 +143,8 @@ func TestNodesStayOutOfLocalZones(t *testing.T) {
 	assert.Equal(t, "us-east-2b", green(t, options{cloud: &region}).export(t, "availabilityZone"))
 }
 
-// A stack that is up must not be refused for its own nodes; Spot instances and other families have quotas of their own.
+// A stack that is up must not be refused for its own nodes; Spot instances and other families have
+// quotas of their own.
 func TestOwnAndUncountedInstancesLeaveTheQuotaAlone(t *testing.T) {
 	t.Parallel()
 	region := generous().with(func(c *cloud) {

@@ -20,8 +20,8 @@ func (m *monitor) RegisterErrorHook(_ context.Context, in *pulumirpc.RegisterErr
 	return &emptypb.Empty{}, nil
 }
 
-// RegisterStackTransform accepts transforms and calls none: they are for the children of remote components, of which there are
-// none here.
+// RegisterStackTransform accepts transforms and calls none: they are for the children of remote
+// components, of which there are none here.
 func (m *monitor) RegisterStackTransform(context.Context, *pulumirpc.Callback) (*emptypb.Empty, error) {
 	return &emptypb.Empty{}, nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// madeUp is what a resource has once it exists and no input says. A training job has that many ranks.
+// madeUp is what a resource has once it exists and no input says. A training job has that many
+// ranks.
 func madeUp(typ, name string, ranks int) resource.PropertyMap {
 	text := resource.NewProperty[string]
 	number := resource.NewProperty[float64]
@@ -54,8 +55,8 @@ func nodeRows(count int) []resource.PropertyValue {
 	return rows
 }
 
-// innerClusterURN names the aws:eks Cluster inside pulumi-eks's component. The component is remote: its children are registered
-// by its own provider, which here does not run.
+// innerClusterURN names the aws:eks Cluster inside pulumi-eks's component. The component is remote:
+// its children are registered by its own provider, which here does not run.
 func innerClusterURN(component string) string {
 	return urnOf(component, "aws:eks/cluster:Cluster", "eks-eksCluster")
 }

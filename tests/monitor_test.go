@@ -30,14 +30,16 @@ type registration struct {
 // call is one function of a provider as the program called it.
 type call struct{ token, provider string }
 
-// monitor is an engine that says yes to everything and remembers what it was asked. The SDK's own mocks would drop what a first
-// preview does not know, and the stack's outputs altogether. Registrations arrive concurrently.
+// monitor is an engine that says yes to everything and remembers what it was asked. The SDK's own
+// mocks would drop what a first preview does not know, and the stack's outputs altogether.
+// Registrations arrive concurrently.
 type monitor struct {
 	pulumirpc.UnimplementedResourceMonitorServer
 	pulumirpc.UnimplementedEngineServer
 
 	cloud cloud
-	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an input says them.
+	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an
+	// input says them.
 	preview bool
 	// ranks is the number of ranks of the training job.
 	ranks int
@@ -61,7 +63,8 @@ func keepAll() plugin.MarshalOptions {
 	return plugin.MarshalOptions{KeepUnknowns: true, KeepSecrets: true, KeepResources: true}
 }
 
-// GetDeploymentInfo says what today's engines can do. Output values are left out, so that inputs stay readable.
+// GetDeploymentInfo says what today's engines can do. Output values are left out, so that inputs
+// stay readable.
 func (m *monitor) GetDeploymentInfo(context.Context, *emptypb.Empty) (*pulumirpc.DeploymentInfo, error) {
 	return &pulumirpc.DeploymentInfo{
 		Project: projectName, Stack: stackName,
@@ -133,7 +136,8 @@ func (m *monitor) outputs(made registration) resource.PropertyMap {
 	return outputs
 }
 
-// Invoke answers functions of the AWS provider, and the SDK when it looks up the cluster inside pulumi-eks's component.
+// Invoke answers functions of the AWS provider, and the SDK when it looks up the cluster inside
+// pulumi-eks's component.
 func (m *monitor) Invoke(_ context.Context, in *pulumirpc.ResourceInvokeRequest) (*pulumirpc.ResourceInvokeResponse, error) {
 	args, err := plugin.UnmarshalProperties(in.GetArgs(), keepAll())
 	if err != nil {

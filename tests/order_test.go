@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// outlives answers which resources must still be there while made is: whatever it names, and whatever its parents and its
-// provider name. That is the engine's rule for the order of a destroy.
+// outlives answers which resources must still be there while made is: whatever it names, and
+// whatever its parents and its provider name. That is the engine's rule for the order of a destroy.
 func outlives(r run, made registration) map[string]bool {
 	known := map[string]registration{}
 	for _, one := range r.all() {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The first preview knows nothing that AWS makes up. The program must still ask for the same resources.
+// The first preview knows nothing that AWS makes up. The program must still ask for the same
+// resources.
 func TestFirstPreview(t *testing.T) {
 	t.Parallel()
 	preview, up := green(t, options{preview: true}), green(t, options{})
@@ -31,7 +32,8 @@ func TestFirstPreview(t *testing.T) {
 	assert.NotEqual(t, "efa", preview.export(t, "verdict"), "a preview has no verdict")
 }
 
-// A first update cannot reach an API server inside the VPC that it makes. That is allowed, and said.
+// A first update cannot reach an API server inside the VPC that it makes. That is allowed, and
+// said.
 func TestAPrivateEndpointIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, preview := range []bool{true, false} {

@@ -26,7 +26,8 @@ func plain(value resource.PropertyValue) any {
 	})
 }
 
-// at walks into objects and lists by steps parted by "|", since keys of Kubernetes have dots and slashes.
+// at walks into objects and lists by steps parted by "|", since keys of Kubernetes have dots and
+// slashes.
 func at(t *testing.T, fields resource.PropertyMap, path string) resource.PropertyValue {
 	t.Helper()
 	value := resource.NewProperty(fields)

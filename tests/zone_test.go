@@ -10,12 +10,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/infra"
 )
 
-// standingIn is a stack whose nodes an earlier update put into a zone, and the control plane's other subnet into another.
+// standingIn is a stack whose nodes an earlier update put into a zone, and the control plane's
+// other subnet into another.
 func standingIn(nodes, control string) map[string]string {
 	return map[string]string{"nodes": nodes, "public": nodes, "control-plane": control}
 }
 
-// A new run would take us-east-2b. What stands in another zone stays there, and all that is said of the zone follows.
+// A new run would take us-east-2b. What stands in another zone stays there, and all that is said of
+// the zone follows.
 func TestAStandingStackStaysInItsZone(t *testing.T) {
 	t.Parallel()
 	for name, preview := range map[string]bool{"preview": true, "up": false} {
@@ -43,7 +45,8 @@ func TestAFailureNamesTheZoneOfTheStandingStack(t *testing.T) {
 	assert.Contains(t, said, "pulumi config set availabilityZone us-east-2b")
 }
 
-// The nodes' subnet was made, and the run ended there: its zone is now the one that is planned for the control plane.
+// The nodes' subnet was made, and the run ended there: its zone is now the one that is planned for
+// the control plane.
 func TestTheControlPlaneHasTwoZonesAfterAnInterruptedUpdate(t *testing.T) {
 	t.Parallel()
 	region := generous().with(func(c *cloud) { c.zones["g6.12xlarge"] = []string{"us-east-2a", "us-east-2b"} })

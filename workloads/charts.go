@@ -19,7 +19,8 @@ const (
 	operatorNamespace = "kuberay-system"
 )
 
-// release is one Helm release. Its name is the chart's: objects of an automatic name would block the next install.
+// release is one Helm release. Its name is the chart's: objects of an automatic name would block
+// the next install.
 type release struct {
 	chart     string
 	origin    settings.Chart
@@ -29,9 +30,10 @@ type release struct {
 	skipAwait bool
 }
 
-// plugins installs both device plugins. Nobody waits for their DaemonSets: where no node matches, an empty one counts as ready,
-// and where a plugin crashes a release could only say that its time is up. The training job looks at what they are for, the
-// devices that each node offers, and names the node and the cause.
+// plugins installs both device plugins. Nobody waits for their DaemonSets: where no node matches,
+// an empty one counts as ready, and where a plugin crashes a release could only say that its time
+// is up. The training job looks at what they are for, the devices that each node offers, and names
+// the node and the cause.
 func (b builder) plugins() ([]pulumi.Resource, error) {
 	var made []pulumi.Resource
 	for _, r := range []release{

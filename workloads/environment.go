@@ -2,11 +2,12 @@ package workloads
 
 import "maps"
 
-// PluginName is what NCCL calls the network of aws-ofi-nccl 1.13 and later. Older ones answer to "AWS Libfabric" only.
+// PluginName is what NCCL calls the network of aws-ofi-nccl 1.13 and later. Older ones answer to
+// "AWS Libfabric" only.
 const PluginName = "Libfabric"
 
-// Environment is what the workers' processes see of NCCL and libfabric, with the stack's overrides; an empty override takes
-// the variable away.
+// Environment is what the workers' processes see of NCCL and libfabric, with the stack's overrides;
+// an empty override takes the variable away.
 func Environment(overrides map[string]string) map[string]string {
 	env := map[string]string{
 		// Without this libfabric may choose TCP and report success.
@@ -17,7 +18,8 @@ func Environment(overrides map[string]string) map[string]string {
 		"NCCL_NET": PluginName,
 		// The pod's interface in EKS; bootstrap traffic only.
 		"NCCL_SOCKET_IFNAME": "eth0",
-		// Prints the lines that the verdict rests on. NCCL_DEBUG_SUBSYS stays unset: its default prints all of them.
+		// Prints the lines that the verdict rests on. NCCL_DEBUG_SUBSYS stays unset: its default prints
+		// all of them.
 		"NCCL_DEBUG": "INFO",
 	}
 	maps.Copy(env, overrides)

@@ -14,9 +14,10 @@ const (
 	rayNodeTypeLabel = "ray.io/node-type"
 )
 
-// policies close the namespace to everybody but the Ray cluster's own pods. Ingress only: jobs load models and data from
-// anywhere. The dashboard is reached through a port-forward, which comes from the node and is no pod's traffic. Between the
-// pods all ports are open, because NCCL's bootstrap takes random ones.
+// policies close the namespace to everybody but the Ray cluster's own pods. Ingress only: jobs load
+// models and data from anywhere. The dashboard is reached through a port-forward, which comes from
+// the node and is no pod's traffic. Between the pods all ports are open, because NCCL's bootstrap
+// takes random ones.
 func (b builder) policies() ([]pulumi.Resource, error) {
 	ingress := pulumi.StringArray{pulumi.String("Ingress")}
 	deny, err := networkingv1.NewNetworkPolicy(b.ctx, "default-deny-ingress", &networkingv1.NetworkPolicyArgs{

@@ -17,7 +17,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/cluster"
 )
 
-// RayClusterName names the RayCluster. KubeRay allows 53 characters, of which services and pods take more.
+// RayClusterName names the RayCluster. KubeRay allows 53 characters, of which services and pods
+// take more.
 const RayClusterName = "train"
 
 // WorkerGroup names the only worker group.
@@ -31,8 +32,9 @@ const (
 	portMetrics   = 8080
 )
 
-// graceSeconds is how long a Ray pod may take to end. KubeRay runs `ray start` below a bash that passes no signal on, so a
-// pod always uses the whole of it; by then the job is over and its evidence archived, and Kubernetes' 30 s buy nothing.
+// graceSeconds is how long a Ray pod may take to end. KubeRay runs `ray start` below a bash that
+// passes no signal on, so a pod always uses the whole of it; by then the job is over and its
+// evidence archived, and Kubernetes' 30 s buy nothing.
 const graceSeconds = 5
 
 // RayClusterSpec is what a RayCluster is made from.
@@ -45,8 +47,9 @@ type RayClusterSpec struct {
 	RayVersion string
 	// HeadCPU and HeadMemory are the head's requests and limits.
 	HeadCPU, HeadMemory string
-	// HeadObjectStoreMiB and WorkerObjectStoreMiB bound Ray's object store. It lies in /dev/shm, for which the operator mounts a
-	// memory-backed volume that counts against the pod's limit, and Ray would else take what it finds there.
+	// HeadObjectStoreMiB and WorkerObjectStoreMiB bound Ray's object store. It lies in /dev/shm, for
+	// which the operator mounts a memory-backed volume that counts against the pod's limit, and Ray
+	// would else take what it finds there.
 	HeadObjectStoreMiB, WorkerObjectStoreMiB int
 	// Workers is the number of worker pods, one a node.
 	Workers int
@@ -78,9 +81,11 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: RayClusterName, Namespace: spec.Namespace},
 		Spec: rayv1.RayClusterSpec{
 			RayVersion: spec.RayVersion,
-			// The operator makes the token's Secret itself. Whoever reaches the Jobs API without it could run anything.
+			// The operator makes the token's Secret itself. Whoever reaches the Jobs API without it could
+			// run anything.
 			AuthOptions: &rayv1.AuthOptions{Mode: rayv1.AuthModeToken},
-			// Without this a changed pod template never reaches a pod (https://github.com/ray-project/kuberay/issues/289).
+			// Without this a changed pod template never reaches a pod
+			// (https://github.com/ray-project/kuberay/issues/289).
 			UpgradeStrategy: &rayv1.RayClusterUpgradeStrategy{Type: &recreate},
 			HeadGroupSpec: rayv1.HeadGroupSpec{
 				RayStartParams: map[string]string{
@@ -104,8 +109,9 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 	}, nil
 }
 
-// TemplateAnnotation marks a pod with the template that it was made from. KubeRay keeps old pods when its own version changes
-// together with a template; their mark is then another than the template's, which the gate compares.
+// TemplateAnnotation marks a pod with the template that it was made from. KubeRay keeps old pods
+// when its own version changes together with a template; their mark is then another than the
+// template's, which the gate compares.
 const TemplateAnnotation = "ray-train-efa/template"
 
 // marked is the template with its own hash on it.

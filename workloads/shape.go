@@ -28,8 +28,9 @@ const CodeHead = "head-too-large"
 // ErrShape means that the pods cannot be cut from the nodes.
 var ErrShape = errors.New("pods do not fit")
 
-// Worker cuts a worker pod from a node: 4 CPUs and a sixth of the memory stay with kubelet, agents and device plugins. A
-// g6.12xlarge (48 vCPUs, 192 GiB, about 47.8 and 179 GiB of them allocatable) gives 44 and 160 GiB.
+// Worker cuts a worker pod from a node: 4 CPUs and a sixth of the memory stay with kubelet, agents
+// and device plugins. A g6.12xlarge (48 vCPUs, 192 GiB, about 47.8 and 179 GiB of them allocatable)
+// gives 44 and 160 GiB.
 func Worker(node capacity.InstanceType) (WorkerShape, error) {
 	shape := WorkerShape{
 		CPU: node.VCPUs - 4, MemoryGiB: node.MemoryMiB / 1024 * 5 / 6, GPUs: node.GPUs, EFA: node.EFAInterfaces,
@@ -50,7 +51,8 @@ type PodRequest struct {
 }
 
 // SystemPods lists what runs on a single system node, the head last.
-// Sources: requests of the EKS add-ons as their manifests of 2026 have them; the operator's is set here.
+// Sources: requests of the EKS add-ons as their manifests of 2026 have them; the operator's is set
+// here.
 func SystemPods(headCPU, headMemory string) ([]PodRequest, error) {
 	cpu, err := resource.ParseQuantity(headCPU)
 	if err != nil {
@@ -73,13 +75,15 @@ func SystemPods(headCPU, headMemory string) ([]PodRequest, error) {
 	}, nil
 }
 
-// overheadPerMille is the memory that EC2 names and the kernel of an instance does not see, in thousandths: some 5 to 7 %. Karpenter
-// takes 7.5 % before it has met a node of the type.
-// Source: https://github.com/aws/karpenter-provider-aws, pkg/operator/options/options.go, vm-memory-overhead-percent.
+// overheadPerMille is the memory that EC2 names and the kernel of an instance does not see, in
+// thousandths: some 5 to 7 %. Karpenter takes 7.5 % before it has met a node of the type.
+// Source: https://github.com/aws/karpenter-provider-aws, pkg/operator/options/options.go,
+// vm-memory-overhead-percent.
 const overheadPerMille = 75
 
-// Allocatable is what the kubelet of an EKS AMI leaves to pods. It starts from the memory that the kernel sees, and keeps 6 % of the first CPU, 1 % of the second, 0.5 % of the
-// third and fourth and 0.25 % of the others, and 255 MiB + 11 MiB a pod + 100 MiB before eviction.
+// Allocatable is what the kubelet of an EKS AMI leaves to pods. It starts from the memory that the
+// kernel sees, and keeps 6 % of the first CPU, 1 % of the second, 0.5 % of the third and fourth and
+// 0.25 % of the others, and 255 MiB + 11 MiB a pod + 100 MiB before eviction.
 // Source: https://github.com/awslabs/amazon-eks-ami, nodeadm, internal/kubelet/config.go.
 func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB int) {
 	reserved := 0
@@ -99,11 +103,12 @@ func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB 
 	return node.VCPUs*1000 - reserved/10, seen - (255 + 11*maxPods) - 100
 }
 
-// smallNodePods is the smallest pod limit of the instance types in reach, m7i.large's 29, doubled as for an xlarge: the more
-// pods, the more memory the kubelet keeps.
+// smallNodePods is the smallest pod limit of the instance types in reach, m7i.large's 29, doubled
+// as for an xlarge: the more pods, the more memory the kubelet keeps.
 const smallNodePods = 58
 
-// CheckHead refuses a head that a single system node could never hold: the scheduler would only ever say Pending.
+// CheckHead refuses a head that a single system node could never hold: the scheduler would only
+// ever say Pending.
 func CheckHead(node capacity.InstanceType, headCPU, headMemory string) error {
 	pods, err := SystemPods(headCPU, headMemory)
 	if err != nil {

@@ -34,8 +34,8 @@ func TestWorker(t *testing.T) {
 	require.ErrorIs(t, err, ErrShape)
 }
 
-// CPU is as EKS's own documentation and kubelets seen have it: an m7i.xlarge leaves 3920m. Memory is less than kubelets say, by the
-// part of Karpenter's 7.5 % that the kernel does see.
+// CPU is as EKS's own documentation and kubelets seen have it: an m7i.xlarge leaves 3920m. Memory
+// is less than kubelets say, by the part of Karpenter's 7.5 % that the kernel does see.
 func TestAllocatable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -16,8 +16,8 @@ const (
 	operatorMemory = "512Mi"
 )
 
-// nvidiaValues are the settings of NVIDIA's chart that we change. Its required node affinity stays: it is met by the label
-// nvidia.com/gpu.present on the node group.
+// nvidiaValues are the settings of NVIDIA's chart that we change. Its required node affinity stays:
+// it is met by the label nvidia.com/gpu.present on the node group.
 type nvidiaValues struct {
 	NodeSelector map[string]string `json:"nodeSelector"`
 	// A list here replaces the chart's as a whole, so nothing of it may be left out.
@@ -30,8 +30,8 @@ type efaValues struct {
 	NodeSelector map[string]string `json:"nodeSelector"`
 	// The chart tolerates no GPU taint by itself.
 	Tolerations []corev1.Toleration `json:"tolerations"`
-	// On an allowed type without EFA interface the plugin crashes for ever (https://github.com/aws/eks-charts/issues/1239), so only
-	// the chosen type is allowed.
+	// On an allowed type without EFA interface the plugin crashes for ever
+	// (https://github.com/aws/eks-charts/issues/1239), so only the chosen type is allowed.
 	SupportedInstanceLabels instanceLabels `json:"supportedInstanceLabels"`
 }
 
@@ -67,7 +67,8 @@ func newNVIDIAValues() nvidiaValues {
 	}
 }
 
-// eksRegistryAccount holds the images of EKS in most regions; the chart is hard-wired to the one in us-west-2.
+// eksRegistryAccount holds the images of EKS in most regions; the chart is hard-wired to the one in
+// us-west-2.
 // Source: EKS user guide, "View Amazon container image registries for Amazon EKS add-ons".
 const eksRegistryAccount = "602401143452"
 

@@ -1,5 +1,5 @@
-// Package workloads puts into the cluster what training needs: device plugins, the KubeRay operator, a closed namespace and a
-// RayCluster.
+// Package workloads puts into the cluster what training needs: device plugins, the KubeRay
+// operator, a closed namespace and a RayCluster.
 package workloads
 
 import (
@@ -51,7 +51,8 @@ type Workloads struct {
 	RayCluster pulumi.StringOutput
 	// RayClusterSpec is its spec as JSON.
 	RayClusterSpec string
-	// Made is what others depend on: it waits for everything else here. The component would not do, see infra.Network.
+	// Made is what others depend on: it waits for everything else here. The component would not do,
+	// see infra.Network.
 	Made []pulumi.Resource
 }
 

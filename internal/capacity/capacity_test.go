@@ -298,6 +298,6 @@ func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
 	t.Parallel()
 	virginia := request()
 	virginia.Region = "us-east-1"
-	assert.NotContains(t, Price(virginia, StandardSupport).Table(), "taken to hold")
-	assert.Contains(t, Price(request(), StandardSupport).Table(), "taken to hold in us-east-2")
+	assert.NotContains(t, Price(virginia, StandardSupport).Table(), "assumed for")
+	assert.Contains(t, Price(request(), StandardSupport).Table(), "assumed for us-east-2")
 }

@@ -23,9 +23,9 @@ const (
 	CodeVersion = "kubernetes-version-refused"
 )
 
-// Check finds out, before anything costs money, whether AWS can run the stack. Its error joins every
-// refusal, or is the failure of a question to AWS. The plan is as complete as it can be even then,
-// so that its price can be shown.
+// Check finds out, before anything costs money, whether AWS can run the stack. Its error joins
+// every refusal, or is the failure of a question to AWS. The plan is as complete as it can be even
+// then, so that its price can be shown.
 func Check(source Source, request Request) (Plan, error) {
 	var plan Plan
 	gpu, system, err := describe(source, request)

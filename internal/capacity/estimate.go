@@ -7,32 +7,33 @@ import (
 	"strings"
 )
 
-// Line is one thing that bills by the hour.
+// Line is one thing that costs money by the hour.
 type Line struct {
-	// What is the thing.
+	// What names the thing.
 	What string
 	// Count is how many there are.
 	Count int
 	// UnitUSD is the price of one, in USD per hour; meaningless unless Known.
 	UnitUSD float64
-	// Known is false when no price was found: an invented one would be worse than none.
+	// Known is false when no price was found.
 	Known bool
 	// Source says where the price comes from, with its date.
 	Source string
 }
 
-// USD is the line's price per hour.
+// USD returns the line's price per hour.
 func (l Line) USD() float64 { return float64(l.Count) * l.UnitUSD }
 
 // Estimate is the hourly price of the running stack.
 type Estimate struct {
 	// Lines add up to the total.
 	Lines []Line
-	// Excluded names what bills too and is not in the total, because it depends on use or is small.
+	// Excluded names what costs money too but is not in the total, because it depends on use or is
+	// small.
 	Excluded []string
 }
 
-// HourlyUSD is the total of all known lines.
+// HourlyUSD returns the total of all known lines.
 func (e Estimate) HourlyUSD() float64 {
 	total := 0.0
 	for _, line := range e.Lines {
@@ -41,7 +42,7 @@ func (e Estimate) HourlyUSD() float64 {
 	return math.Round(total*1e4) / 1e4
 }
 
-// USDOf is the price per hour of the line that is called what; 0 where there is none.
+// USDOf returns the price per hour of the line with that name; 0 where there is none.
 func (e Estimate) USDOf(what string) float64 {
 	for _, line := range e.Lines {
 		if line.What == what {
@@ -51,7 +52,7 @@ func (e Estimate) USDOf(what string) float64 {
 	return 0
 }
 
-// Unknown lists what has no price.
+// Unknown returns the names of lines without a price.
 func (e Estimate) Unknown() []string {
 	var names []string
 	for _, line := range e.Lines {
@@ -62,22 +63,23 @@ func (e Estimate) Unknown() []string {
 	return names
 }
 
-// Price adds up what the stack costs per hour while it runs, with a control plane of the version that has this support.
+// Price returns what the stack costs per hour while it runs. The price of the control plane depends
+// on how EKS supports its Kubernetes version.
 func Price(request Request, support Support) Estimate {
 	instance := func(group Group) Line {
 		line := Line{What: group.Type, Count: group.Nodes}
 		if usd, ok := request.Prices[group.Type]; ok {
-			line.UnitUSD, line.Known, line.Source = usd, true, "the stack's setting prices"
+			line.UnitUSD, line.Known, line.Source = usd, true, "the setting prices"
 			return line
 		}
-		usd, listed := instancePrices()[group.Type]
+		usd, listed := InstancePrices()[group.Type]
 		if !listed || !slices.Contains(pricedRegions(), request.Region) {
-			line.Source = fmt.Sprintf("no price of %s in %s is known here", group.Type, request.Region)
+			line.Source = fmt.Sprintf("the price of %s in %s is unknown", group.Type, request.Region)
 			return line
 		}
 		line.UnitUSD, line.Known, line.Source = usd, true, PriceSource+", "+PriceDate
 		if request.Region != "us-east-1" {
-			line.Source += fmt.Sprintf("; taken to hold in %s", request.Region)
+			line.Source += fmt.Sprintf("; assumed for %s", request.Region)
 		}
 		return line
 	}
@@ -102,7 +104,8 @@ func Price(request Request, support Support) Estimate {
 	}
 }
 
-// controlPlanePrice words and prices the control plane by its version. Anything but standard support is priced as the dearer one.
+// controlPlanePrice returns the name and the price of the control plane. Every support but the
+// standard one has the higher price.
 func controlPlanePrice(version string, support Support) (what string, usd float64) {
 	switch support {
 	case StandardSupport:
@@ -110,11 +113,12 @@ func controlPlanePrice(version string, support Support) (what string, usd float6
 	case ExtendedSupport:
 		return fmt.Sprintf("EKS control plane, extended support of Kubernetes %s", version), eksExtendedUSD
 	default:
-		return fmt.Sprintf("EKS control plane, support of Kubernetes %s unknown (%q) and taken for extended", version, support), eksExtendedUSD
+		return fmt.Sprintf("EKS control plane, unknown support of Kubernetes %s (%q), assumed to be extended",
+			version, support), eksExtendedUSD
 	}
 }
 
-// Table is the estimate for people, one line a price.
+// Table returns the estimate for people, one line per price.
 func (e Estimate) Table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hourly price while the stack runs: %.4f USD", e.HourlyUSD())
@@ -129,10 +133,10 @@ func (e Estimate) Table() string {
 		fmt.Fprintf(&b, "\n  %s  %d x %s  (%s)", price, line.Count, line.What, line.Source)
 	}
 	for _, what := range e.Excluded {
-		fmt.Fprintf(&b, "\n  not in it: %s", what)
+		fmt.Fprintf(&b, "\n  not included: %s", what)
 	}
-	// AWS's own errors, which may end an update half-way, say nothing of this.
-	b.WriteString("\n  an update that is refused keeps what it made, and its bill, until `pulumi destroy`")
+	// The errors of AWS, which may end an update half-way, do not mention this.
+	b.WriteString("\n  a refused update keeps what it created, which costs money until `pulumi destroy`")
 	return b.String()
 }
 

@@ -8,7 +8,7 @@ const (
 	PriceSource = "Karpenter's generated table of Linux on-demand prices, us-east-1"
 	// PriceDate is the day of that table.
 	PriceDate = "2026-07-20"
-	// ServiceSource names where the prices of services come from.
+	// ServiceSource names the pages that the prices of services were read from.
 	ServiceSource = "AWS price pages, us-east-1 and us-east-2"
 	// ServiceDate is the month in which they were read.
 	ServiceDate = "2026-08"
@@ -18,7 +18,8 @@ const (
 const (
 	eksClusterUSD = 0.10
 	// eksExtendedUSD is what a control plane costs once its version's standard support ends.
-	// Source: AWS containers blog, "Amazon EKS extended support for Kubernetes versions pricing": 0.60 in total.
+	// Source: AWS containers blog, "Amazon EKS extended support for Kubernetes versions pricing": 0.60
+	// in total.
 	eksExtendedUSD = 0.60
 	natGatewayUSD  = 0.045
 	publicIPv4USD  = 0.005
@@ -27,18 +28,20 @@ const (
 	hoursPerMonth  = 730
 )
 
-// pricedRegions are the regions in which the table holds. us-east-2 and us-west-2 are normally equal to us-east-1 for
-// these types; the estimate says so instead of claiming a price that nobody read.
+// pricedRegions returns the regions in which the table is valid. us-east-2 and us-west-2 normally
+// have the prices of us-east-1 for these types; the estimate says that it assumes so.
 func pricedRegions() []region.Region {
 	return []region.Region{"us-east-1", "us-east-2", "us-west-2"}
 }
 
-// instancePrices is USD per hour, Linux on demand.
-func instancePrices() map[string]float64 {
+// InstancePrices returns USD per hour by instance type, Linux on demand.
+func InstancePrices() map[string]float64 {
 	return map[string]float64{
 		"g5.8xlarge": 2.448, "g5.12xlarge": 5.672, "g5.48xlarge": 16.288,
-		"g6.8xlarge": 2.0144, "g6.12xlarge": 4.6016, "g6.16xlarge": 3.3968, "g6.24xlarge": 6.6752, "g6.48xlarge": 13.3504,
-		"g6e.8xlarge": 4.52856, "g6e.12xlarge": 10.49264, "g6e.24xlarge": 15.06559, "g6e.48xlarge": 30.13118,
+		"g6.8xlarge": 2.0144, "g6.12xlarge": 4.6016, "g6.16xlarge": 3.3968, "g6.24xlarge": 6.6752,
+		"g6.48xlarge": 13.3504,
+		"g6e.8xlarge": 4.52856, "g6e.12xlarge": 10.49264, "g6e.24xlarge": 15.06559,
+		"g6e.48xlarge": 30.13118,
 		"p4d.24xlarge": 21.9576, "p4de.24xlarge": 27.4471,
 		"p5.4xlarge": 6.88, "p5.48xlarge": 55.04, "p5en.48xlarge": 63.296,
 		"p6-b200.48xlarge": 113.9328, "p6-b300.48xlarge": 142.416,

@@ -9,11 +9,11 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// QuotaUse is what the stack takes of one quota.
+// QuotaUse is what the stack uses of one quota.
 type QuotaUse struct {
 	// Service, Code and Name identify the quota in Service Quotas, Unit is what it counts.
 	Service, Code, Name, Unit string
-	// Needed is what the stack takes, whether it has it already or not.
+	// Needed is what the stack uses, whether it exists already or not.
 	Needed int
 	// Others is what the rest of the account uses.
 	Others int
@@ -35,7 +35,7 @@ func (u QuotaUse) check(in region.Region) error {
 		increaseCommand(u.Service, u.Code, u.Needed+u.Others, in))
 }
 
-// IncreaseCommand is the exact command that asks for a quota of EC2.
+// IncreaseCommand returns the command that requests an increase of a quota of EC2.
 func IncreaseCommand(code string, value int, in region.Region) string {
 	return increaseCommand(ec2Service, code, value, in)
 }
@@ -51,7 +51,7 @@ const (
 	vpcService = "vpc"
 )
 
-// quota is an EC2 quota of on-demand instances and the families that it counts.
+// quota is an EC2 quota of on-demand instances with the families that it counts.
 type quota struct {
 	code, name string
 	families   []string
@@ -68,7 +68,7 @@ func onDemandQuotas() []quota {
 	}
 }
 
-// countQuotas adds up what the stack takes, and what the rest of the account uses.
+// countQuotas adds up what the stack and what the rest of the account use.
 func countQuotas(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
 	uses, err := countInstances(source, request, gpu, system)
 	if err != nil {
@@ -78,15 +78,20 @@ func countQuotas(source Source, request Request, gpu, system InstanceType) ([]Qu
 	return append(uses, pieces...), err
 }
 
-// countPieces counts what the stack has one of. Sources of the codes: Service Quotas, services ec2 and vpc.
+// countPieces counts what the stack has one of. Sources of the codes: Service Quotas, services ec2
+// and vpc.
 func countPieces(source Source) ([]QuotaUse, error) {
 	var uses []QuotaUse
 	for _, piece := range []struct {
 		use    QuotaUse
 		others func() (int, error)
 	}{
-		{QuotaUse{Service: ec2Service, Code: "L-0263D0A3", Name: "EC2-VPC Elastic IPs", Unit: "addresses", Needed: 1}, source.OtherAddresses},
-		{QuotaUse{Service: vpcService, Code: "L-F678F1CE", Name: "VPCs per Region", Unit: "VPCs", Needed: 1}, source.OtherVPCs},
+		{QuotaUse{
+			Service: ec2Service, Code: "L-0263D0A3", Name: "EC2-VPC Elastic IPs", Unit: "addresses", Needed: 1,
+		}, source.OtherAddresses},
+		{QuotaUse{
+			Service: vpcService, Code: "L-F678F1CE", Name: "VPCs per Region", Unit: "VPCs", Needed: 1,
+		}, source.OtherVPCs},
 	} {
 		use, err := piece.use, error(nil)
 		if use.Granted, err = source.Quota(use.Service, use.Code); err != nil {
@@ -100,7 +105,8 @@ func countPieces(source Source) ([]QuotaUse, error) {
 	return uses, nil
 }
 
-// countInstances adds up the vCPUs of both groups. A family whose quota is unknown here is left to AWS.
+// countInstances adds up the vCPUs of both groups. A family whose quota is not listed here is left
+// to AWS.
 func countInstances(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
 	needed := map[string]int{}
 	for _, part := range []struct {
@@ -130,8 +136,9 @@ func countInstances(source Source, request Request, gpu, system InstanceType) ([
 	return uses, nil
 }
 
-// vcpusOfOthers adds up the vCPUs of the account's other running instances that count against a quota. Capacity reservations
-// count too when nothing runs in them; Pulumi's AWS provider has no function that lists them, so AWS itself refuses then.
+// vcpusOfOthers adds up the vCPUs of the account's other running instances that count against a
+// quota. Unused capacity reservations count too; Pulumi's AWS provider has no function that lists
+// them, so AWS itself refuses then.
 func vcpusOfOthers(source Source, q quota) (int, error) {
 	types, err := source.OtherInstances(q.families)
 	if err != nil {
@@ -151,7 +158,8 @@ func vcpusOfOthers(source Source, q quota) (int, error) {
 	return sum, nil
 }
 
-// QuotaCode is the code of the on-demand quota that an instance type counts against; false where none is known here.
+// QuotaCode returns the code of the on-demand quota that an instance type counts against, and
+// whether one is listed here.
 func QuotaCode(instanceType string) (string, bool) {
 	q, ok := quotaOf(instanceType)
 	return q.code, ok

@@ -1,22 +1,23 @@
-// Package capacity decides, before anything is made, whether the stack can have its machines, where, and at what price.
-// It is pure: facts come in through Source or as arguments, and answers go out.
+// Package capacity decides, before anything is created, whether AWS can run the stack, in which
+// zone and at what price. It is pure: facts come in through Source or as arguments.
 package capacity
 
 import "github.com/ray-train-efa/ray-train-efa/internal/region"
 
-// InstanceType is what the program needs to know of an EC2 instance type.
+// InstanceType is what the program needs to know about an EC2 instance type.
 type InstanceType struct {
 	// Name is the type, such as g6.12xlarge.
 	Name string
-	// VCPUs is the default number of virtual CPUs, which is what quotas count.
+	// VCPUs is the default number of virtual CPUs, which quotas count.
 	VCPUs int
 	// MemoryMiB is the memory of the instance.
 	MemoryMiB int
 	// GPUs is the number of NVIDIA devices.
 	GPUs int
-	// EFAInterfaces is the largest number of EFA interfaces, efaMaximumInterfaces in DescribeInstanceTypes.
+	// EFAInterfaces is the greatest number of EFA interfaces: efaMaximumInterfaces in
+	// DescribeInstanceTypes.
 	EFAInterfaces int
-	// NetworkCards is the number of network cards, which is not the number of EFA interfaces in general.
+	// NetworkCards is the number of network cards, which may differ from the number of EFA interfaces.
 	NetworkCards int
 }
 
@@ -24,24 +25,26 @@ type InstanceType struct {
 type Source interface {
 	// InstanceType describes an instance type.
 	InstanceType(name string) (InstanceType, error)
-	// Zones lists the zones that offer an instance type, in any order, Local and Wavelength Zones of the account among them.
+	// Zones returns the zones that offer an instance type, in any order. Local and Wavelength Zones of
+	// the account are among them.
 	Zones(instanceType string) ([]region.Zone, error)
-	// ZoneIDs gives the ids of the account's zones by name, such as use2-az1 for us-east-2a: a name means another zone in another
-	// account, an id never does.
+	// ZoneIDs returns the ids of the account's zones, such as use2-az1 for us-east-2a: a name may mean
+	// another zone in another account, an id does not.
 	ZoneIDs() (map[region.Zone]string, error)
-	// Support is what EKS gives a Kubernetes version, such as 1.36; empty where it does not list it.
+	// Support returns how EKS supports a Kubernetes version; empty where EKS does not list it.
 	Support(kubernetesVersion string) (Support, error)
-	// Quota is the applied value of a service's quota.
+	// Quota returns the applied value of a service's quota.
 	Quota(service, code string) (float64, error)
-	// OtherInstances counts, by type, the running on-demand instances of the account that are not this stack's, of types whose
-	// names begin with one of the families.
+	// OtherInstances counts the running on-demand instances of the account, without this stack's, by
+	// type. It counts types whose names begin with one of the families.
 	OtherInstances(families []string) (map[string]int, error)
-	// OtherAddresses and OtherVPCs count the account's Elastic IP addresses and VPCs that are not this stack's.
+	// OtherAddresses and OtherVPCs count the account's Elastic IP addresses and VPCs, without this
+	// stack's.
 	OtherAddresses() (int, error)
 	OtherVPCs() (int, error)
 }
 
-// Support is the state of a Kubernetes version in EKS, in the words of its API (ClusterVersionInformation, versionStatus).
+// Support is the state of a Kubernetes version in EKS: versionStatus of ClusterVersionInformation.
 type Support string
 
 // The states that EKS's API documents.
@@ -50,7 +53,7 @@ const (
 	StandardSupport Support = "STANDARD_SUPPORT"
 	// ExtendedSupport is the 12 months after them, at six times the price.
 	ExtendedSupport Support = "EXTENDED_SUPPORT"
-	// Unsupported is what follows: EKS makes no clusters of that version any more.
+	// Unsupported is what follows: EKS creates no clusters of that version.
 	Unsupported Support = "UNSUPPORTED"
 )
 
@@ -64,7 +67,7 @@ type Group struct {
 	VolumeGiB int
 }
 
-// Request is what the stack wants.
+// Request is what the stack needs.
 type Request struct {
 	// Region is the AWS region.
 	Region region.Region
@@ -84,13 +87,14 @@ type Request struct {
 type Plan struct {
 	// Zone holds every node, because EFA traffic does not leave a zone.
 	Zone region.Zone
-	// ControlPlaneZone is the second zone that EKS asks for; no node runs there.
+	// ControlPlaneZone is the second zone that EKS requires; no node runs there.
 	ControlPlaneZone region.Zone
-	// OtherZones offer both instance types too, in alphabetical order: where to go when the zone has no capacity left.
+	// OtherZones offer both instance types too, in alphabetical order, for when the zone has no
+	// capacity left.
 	OtherZones []region.Zone
 	// GPU and System describe the chosen instance types.
 	GPU, System InstanceType
-	// Quotas is what was counted against what is granted.
+	// Quotas compares what the stack needs with what is granted.
 	Quotas []QuotaUse
 	// Estimate is the price of the running stack.
 	Estimate Estimate

@@ -7,10 +7,10 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// withoutControlPlanes returns the ids of zones in which EKS accepts no subnets of a control plane. The
-// zone of the nodes has such a subnet too.
-// Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, "Subnet requirements for
-// clusters"; eksctl's zoneIDsToAvoid (pkg/az/az.go) has the same three.
+// withoutControlPlanes returns the ids of zones in which EKS accepts no subnets of a control plane.
+// The zone of the nodes has such a subnet too.
+// Sources: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, "Subnet requirements
+// for clusters"; eksctl's zoneIDsToAvoid (pkg/az/az.go) has the same three.
 func withoutControlPlanes() []string { return []string{"use1-az3", "usw1-az2", "cac1-az3"} }
 
 // zonesOf returns the zones that offer each of the two instance types and can have the cluster.
@@ -35,9 +35,9 @@ func zonesOf(source Source, request Request) (gpu, system []region.Zone, err err
 	return gpu, system, err
 }
 
-// chooseZones returns the zone of all nodes and another one for the control plane. Unless the request
-// names a zone, it is the first one in the alphabet that offers both types. An offering is not
-// capacity: AWS may have none left when the node group starts.
+// chooseZones returns the zone of all nodes and another one for the control plane. Unless the
+// request names a zone, it is the first one in the alphabet that offers both types. An offering is
+// not capacity: AWS may have none left when the node group starts.
 func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, controlPlane region.Zone, err error) {
 	both := intersect(gpuZones, systemZones)
 	zone = request.AvailabilityZone

@@ -1,7 +1,8 @@
-// Package eventlog passes what the program knows to other programs as data: Pulumi itself carries only text.
+// Package eventlog passes what the program knows to other programs as data: Pulumi itself carries
+// only text.
 //
-// With RAYTRAIN_EVENTS=FILE in the environment, the program and its provider append one JSON object a line to FILE. CI jobs
-// and the rehearsal read it.
+// With RAYTRAIN_EVENTS=FILE in the environment, the program and its provider append one JSON object
+// a line to FILE. CI jobs and the rehearsal read it.
 package eventlog
 
 import (
@@ -32,10 +33,12 @@ type Log struct{ path string }
 // To returns a log that appends to the file called path.
 func To(path string) Log { return Log{path: path} }
 
-// FromEnvironment returns the log that the environment names, or one that drops events where it names none.
+// FromEnvironment returns the log that the environment names, or one that drops events where it
+// names none.
 func FromEnvironment() Log { return To(os.Getenv(Variable)) }
 
-// Append writes one event. Each is one write to a file opened for appending, so that several processes can share the file.
+// Append writes one event. Each is one write to a file opened for appending, so that several
+// processes can share the file.
 func (l Log) Append(event Event) error {
 	if l.path == "" {
 		return nil

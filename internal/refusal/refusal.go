@@ -1,7 +1,7 @@
 // Package refusal defines why an update must not pass: as data for programs and as text for people.
 //
-// The program, the provider, the CLI and the rehearsal all use this one type. A caller that needs a field reads the field;
-// nothing parses the text.
+// The program, the provider, the CLI and the rehearsal all use this one type. A caller that needs a
+// field reads the field; nothing parses the text.
 package refusal
 
 import (
@@ -45,7 +45,8 @@ var _ error = (*Refusal)(nil)
 // evidenceLines is the greatest number of lines of evidence in the text.
 const evidenceLines = 4
 
-// Error returns the text: at most one screen, without a final line end. Cause, next command and billing are never cut.
+// Error returns the text: at most one screen, without a final line end. Cause, next command and
+// billing are never cut.
 func (r *Refusal) Error() string {
 	lines := append([]string{r.Summary}, r.Context...)
 	if r.Cause != "" {
@@ -78,7 +79,8 @@ func (r *Refusal) Error() string {
 	return screen.Fit(lines, ending, "in the report")
 }
 
-// All returns every refusal in the tree of err, in the order in which errors.Join and Unwrap hold them.
+// All returns every refusal in the tree of err, in the order in which errors.Join and Unwrap hold
+// them.
 func All(err error) []*Refusal {
 	switch e := err.(type) { //nolint:errorlint // the tree is walked here
 	case nil:

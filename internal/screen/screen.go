@@ -1,4 +1,5 @@
-// Package screen keeps a message to what a terminal shows at once, and free of what would drive the terminal.
+// Package screen keeps a message to what a terminal shows at once, and free of what would drive the
+// terminal.
 package screen
 
 import (
@@ -17,10 +18,12 @@ const (
 	Columns = 160
 )
 
-// whole lists the beginnings of lines that are of no use when cut: the cause, the command and the report's path.
+// whole lists the beginnings of lines that are of no use when cut: the cause, the command and the
+// report's path.
 func whole() []string { return []string{"cause:", "next:", "report:"} }
 
-// Fit cuts lines to the screen; the ending is always kept. more says where the lines are that were cut.
+// Fit cuts lines to the screen; the ending is always kept. more says where the lines are that were
+// cut.
 func Fit(lines, ending []string, more string) string {
 	if room := Lines - len(ending); len(lines) > room {
 		left := len(lines) - room + 1
@@ -45,7 +48,8 @@ func clip(line string) string {
 	return string(runes[:Columns-3]) + "..."
 }
 
-// Printable makes one line of a text without colours and control characters: log lines may hold terminal commands.
+// Printable makes one line of a text without colours and control characters: log lines may hold
+// terminal commands.
 func Printable(line string) string {
 	line = ansi.ReplaceAllString(line, "")
 	return strings.Map(func(r rune) rune {
@@ -59,8 +63,8 @@ func Printable(line string) string {
 	}, line)
 }
 
-// Wrap breaks a text between words into lines of at most width characters, and cuts what is beyond the given number of lines. A
-// word that is longer than a line stays whole.
+// Wrap breaks a text between words into lines of at most width characters, and cuts what is beyond
+// the given number of lines. A word that is longer than a line stays whole.
 func Wrap(text string, width, lines int) []string {
 	var wrapped []string
 	line := ""

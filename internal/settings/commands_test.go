@@ -15,7 +15,8 @@ import (
 // words are a shell's words of a command: quoted or bare, and none of its other signs.
 var words = regexp.MustCompile(`'([^']*)'|"([^"]*)"|(\S+)`)
 
-// configSet does to a stack's config what `pulumi config set` does, with the CLI's own code for paths and types.
+// configSet does to a stack's config what `pulumi config set` does, with the CLI's own code for
+// paths and types.
 func configSet(t *testing.T, stack engine.Map, command string) {
 	t.Helper()
 	var plain []string
@@ -42,7 +43,8 @@ func configSet(t *testing.T, stack engine.Map, command string) {
 	require.NoError(t, stack.Set(engine.MustMakeKey(Namespace, plain[0]), value, path))
 }
 
-// accepted holds a key's value to the type that Pulumi.yaml declares, as the CLI does before it runs the program.
+// accepted holds a key's value to the type that Pulumi.yaml declares, as the CLI does before it
+// runs the program.
 // Source: pulumi/pkg/workspace, validateStackConfigValue.
 func accepted(t *testing.T, project *workspace.Project, stack engine.Map, key string) bool {
 	t.Helper()
@@ -87,7 +89,8 @@ func needed(t *testing.T) engine.Map {
 	return stack
 }
 
-// forms are the commands that store a value of each type; without --path an array or an object becomes a text.
+// forms are the commands that store a value of each type; without --path an array or an object
+// becomes a text.
 func forms() map[Type]*regexp.Regexp {
 	scalar := regexp.MustCompile(`^pulumi config set (--path [a-z]+\.\S+|[A-Za-z]+) '[^']+'$`)
 	return map[Type]*regexp.Regexp{
@@ -140,7 +143,8 @@ func TestAnArrayOrObjectThatIsATextIsRefusedAndReplaced(t *testing.T) {
 	}
 }
 
-// Without --type the CLI turns what looks like a number or a boolean into one, and only integers: 4.6 stays a text.
+// Without --type the CLI turns what looks like a number or a boolean into one, and only integers:
+// 4.6 stays a text.
 func TestNumbersAndBooleansOfObjectsAreTakenAsWritten(t *testing.T) {
 	t.Parallel()
 	stack := needed(t)

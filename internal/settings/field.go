@@ -53,8 +53,8 @@ func (f Field) command() string {
 }
 
 // commandFor sets the setting to a value. Without --path the CLI stores a text, whatever it looks
-// like, which the engine refuses where Pulumi.yaml declares an array or an object. With --path the CLI
-// stores what looks like a number or a boolean as one. Source: `pulumi config set --help`.
+// like, which the engine refuses where Pulumi.yaml declares an array or an object. With --path the
+// CLI stores what looks like a number or a boolean as one. Source: `pulumi config set --help`.
 func (f Field) commandFor(value string) string {
 	switch {
 	case f.Next != "":

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// groupKeys returns the first parts of names with dots. The engine keeps such settings as one object: it
-// reads the names in Pulumi.yaml as paths, as `pulumi config set --path` does.
+// groupKeys returns the first parts of names with dots. The engine keeps such settings as one
+// object: it reads the names in Pulumi.yaml as paths, as `pulumi config set --path` does.
 func groupKeys() []string {
 	var keys []string
 	for _, f := range Fields() {
@@ -20,9 +20,9 @@ func groupKeys() []string {
 	return keys
 }
 
-// flatten turns the engine's config into one text per setting, by name without namespace. A name with
-// dots that was set without --path is a key of its own beside the group, in which the engine still
-// puts the default. Such a key wins over that default, and over nothing else.
+// flatten turns the engine's config into one text per setting, by name without namespace. A name
+// with dots that was set without --path is a key of its own beside the group, in which the engine
+// still puts the default. Such a key wins over that default, and over nothing else.
 func flatten(raw map[string]string) (map[string]string, Problems) {
 	var (
 		flat     = map[string]string{}

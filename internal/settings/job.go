@@ -14,7 +14,8 @@ type Job struct {
 	Training train.Config
 	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
 	StartupSeconds int
-	// DeadlineSeconds is how long the job may run before it is stopped and judged on its evidence so far.
+	// DeadlineSeconds is how long the job may run before it is stopped and judged on its evidence so
+	// far.
 	DeadlineSeconds int
 	// Environment overrides variables of the workers. An empty value removes one.
 	Environment map[string]string

@@ -32,9 +32,9 @@ func Load(ctx *pulumi.Context) (Settings, error) {
 	return Parse(raw)
 }
 
-// hostConfig is the stack's whole config, which the language host leaves in the environment: a program's context only
-// answers for keys that it already knows, so that a misspelt one would go unseen. An inline program has no host and an
-// empty answer.
+// hostConfig is the stack's whole config, which the language host leaves in the environment: a
+// program's context only answers for keys that it already knows, so that a misspelt one would go
+// unseen. An inline program has no host and an empty answer.
 func hostConfig() (map[string]string, error) {
 	raw := map[string]string{}
 	text := os.Getenv(pulumi.EnvConfig)
@@ -47,8 +47,8 @@ func hostConfig() (map[string]string, error) {
 	return raw, nil
 }
 
-// Parse turns config, keyed namespace:name as the engine passes it, into settings. Keys of other namespaces are ignored.
-// Its error is a Problems that names everything that is wrong.
+// Parse turns config, keyed namespace:name as the engine passes it, into settings. Keys of other
+// namespaces are ignored. Its error is a Problems that names everything that is wrong.
 func Parse(raw map[string]string) (Settings, error) {
 	s := Settings{Job: Job{Training: train.Defaults()}}
 	flat, problems := flatten(raw)
@@ -83,8 +83,8 @@ func (f Field) problem(p Problem) Problem {
 	return p
 }
 
-// Unknown reports those of the values, keyed by setting without namespace, that no setting has. An inline program needs
-// it: hostConfig has no answer there.
+// Unknown reports those of the values, keyed by setting without namespace, that no setting has. An
+// inline program needs it: hostConfig has no answer there.
 func Unknown(values map[string]string) Problems {
 	known := map[string]bool{}
 	for _, f := range Fields() {
@@ -96,7 +96,8 @@ func Unknown(values map[string]string) Problems {
 	return unknown(values, known)
 }
 
-// unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its default in force.
+// unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its
+// default in force.
 func unknown(flat map[string]string, known map[string]bool) Problems {
 	var problems Problems
 	for _, key := range slices.Sorted(maps.Keys(flat)) {
@@ -116,7 +117,8 @@ func unknown(flat map[string]string, known map[string]bool) Problems {
 	return problems
 }
 
-// nearest is the known key that differs from key in case, dots or dashes only, or that it begins; empty when there is none.
+// nearest is the known key that differs from key in case, dots or dashes only, or that it begins;
+// empty when there is none.
 func nearest(key string, known map[string]bool) string {
 	fold := strings.NewReplacer(".", "", "-", "", "_", "")
 	want := strings.ToLower(fold.Replace(key))

@@ -21,8 +21,8 @@ type Place struct {
 	// AvailabilityZone is the zone of all nodes. The zero value means the first one that offers both
 	// instance types.
 	AvailabilityZone region.Zone
-	// PublicAccessCIDRs may reach the API server from outside the VPC. With none, the public endpoint is
-	// off.
+	// PublicAccessCIDRs may reach the API server from outside the VPC. With none, the public endpoint
+	// is off.
 	PublicAccessCIDRs CIDRs
 	// AdminPrincipalARNs are IAM principals that become cluster administrators beside the creator.
 	AdminPrincipalARNs []string
@@ -51,9 +51,9 @@ const (
 var (
 	clusterForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 	minorForm   = regexp.MustCompile(`^1\.[0-9]{2}$`)
-	// arnForm excludes arn:aws:sts::...:assumed-role/..., which EKS refuses as the principal of an access
-	// entry, ten minutes later. Source: EKS user guide, "Create access entries": the principal is an IAM
-	// role or user.
+	// arnForm excludes arn:aws:sts::...:assumed-role/..., which EKS refuses as the principal of an
+	// access entry, ten minutes later. Source: EKS user guide, "Create access entries": the principal
+	// is an IAM role or user.
 	arnForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$`)
 )
 

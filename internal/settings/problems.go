@@ -47,7 +47,7 @@ func (p Problem) String() string {
 func (p Problem) Refusal() *refusal.Refusal {
 	r := &refusal.Refusal{
 		Code: "setting-refused", Summary: fmt.Sprintf("%s:%s is %q", Namespace, p.Key, p.Value),
-		Cause: p.Cause, Evidence: p.Value, Next: p.Next,
+		Cause: p.Cause, Next: p.Next,
 		Billing: refusal.NothingCreated,
 	}
 	if p.Missing {

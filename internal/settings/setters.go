@@ -120,7 +120,8 @@ func setVPCCIDR(s *Settings, value string) error {
 	if err != nil {
 		return errors.New("not an address block")
 	}
-	// AWS takes /16 to /28 (VPC user guide, "VPC CIDR blocks"); smaller than /20 leaves too few pod addresses.
+	// AWS takes /16 to /28 (VPC user guide, "VPC CIDR blocks"); smaller than /20 leaves too few pod
+	// addresses.
 	if !prefix.Addr().Is4() || !prefix.Addr().IsPrivate() || prefix.Bits() < 16 || prefix.Bits() > 20 {
 		return errRange
 	}

@@ -184,7 +184,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
       next: pulumi config rm --path gpu.node`)
 }
 
-// The engine reads the dots of Pulumi.yaml as paths and passes groups; the Automation API passes names as they are.
+// The engine reads the dots of Pulumi.yaml as paths and passes groups; the Automation API passes
+// names as they are.
 func TestGroupsAndNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -18,9 +18,9 @@ const failureHook = "explain-failure"
 // controlPlaneType is the type of the EKS cluster inside pulumi-eks's component.
 const controlPlaneType = "aws:eks/cluster:Cluster"
 
-// explainFailures prints why a resource failed, beside what its provider says: the error of AWS names
-// neither the next command nor the price. An error hook is Pulumi's way to see a failure from the
-// program; this one never asks for a retry. It covers the control plane inside pulumi-eks's
+// explainFailures prints why a resource failed, beside what its provider says: the error of AWS
+// names neither the next command nor the price. An error hook is Pulumi's way to see a failure from
+// the program; this one never asks for a retry. It covers the control plane inside pulumi-eks's
 // component too. It leaves out the training job, which explains its own failures.
 func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error {
 	planned := describeStack(s, plan)
@@ -49,9 +49,9 @@ func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error
 	if err != nil {
 		return fmt.Errorf("adding the hook to every resource: %w", err)
 	}
-	// The resources of pulumi-eks's component reach only the engine, and this transform. It changes the
-	// control plane alone: that is what AWS refuses there (zones, quota, name), and its inputs are plain,
-	// whereas the SDK loses resources among the inputs of a transform.
+	// The resources of pulumi-eks's component reach only the engine, and this transform. It changes
+	// the control plane alone: that is what AWS refuses there (zones, quota, name), and its inputs are
+	// plain, whereas the SDK loses resources among the inputs of a transform.
 	type transformed = pulumi.ResourceTransformResult
 	err = ctx.RegisterResourceTransform(
 		func(_ context.Context, args *pulumi.ResourceTransformArgs) *transformed {
@@ -68,7 +68,8 @@ func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error
 	return nil
 }
 
-// explains reports whether failures of a type are explained: everything that AWS or Kubernetes creates.
+// explains reports whether failures of a type are explained: everything that AWS or Kubernetes
+// creates.
 func explains(typ string) bool {
 	return strings.HasPrefix(typ, "aws:") || strings.HasPrefix(typ, "kubernetes:")
 }

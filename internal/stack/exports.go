@@ -11,9 +11,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// export exports what is needed after an update. Pulumi prints every output after every `pulumi up`, so
-// no output grows with the number of ranks or nodes: those tables are in the training job's own
-// outputs and in its report. Without a job the verdict is none, never that of an earlier run.
+// export exports what is needed after an update. Pulumi prints every output after every `pulumi
+// up`, so no output grows with the number of ranks or nodes: those tables are in the training job's
+// own outputs and in its report. Without a job the verdict is none, never that of an earlier run.
 func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *parts) {
 	ctx.Export("clusterName", made.cluster.Name)
 	ctx.Export("kubeconfig", made.cluster.Kubeconfig)

@@ -14,8 +14,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// lookup is capacity's view of AWS through functions of the AWS provider. The program calls them in every
-// preview and update, whereas an unchanged resource gets no call.
+// lookup is capacity's view of AWS through functions of the AWS provider. The program calls them in
+// every preview and update, whereas an unchanged resource gets no call.
 type lookup struct {
 	ctx    *pulumi.Context
 	option pulumi.InvokeOption

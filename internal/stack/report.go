@@ -21,9 +21,9 @@ type reporter struct {
 	zone *nodeZone
 }
 
-// refuse reports the refusals in err and returns ErrReported. Pulumi would print them itself below "an
-// unhandled error occurred". An error without a refusal is returned as it is: mostly it says only that
-// a resource failed before.
+// refuse reports the refusals in err and returns ErrReported. Pulumi would print them itself below
+// "an unhandled error occurred". An error without a refusal is returned as it is: mostly it says
+// only that a resource failed before.
 func (r reporter) refuse(err error) error {
 	refusals := refusal.All(err)
 	if len(refusals) == 0 {

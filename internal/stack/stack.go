@@ -63,8 +63,8 @@ func run(ctx *pulumi.Context, report reporter) error {
 }
 
 // warnOfPrivateEndpoint warns, in preview too, about an API server that is reachable only from the
-// stack's own VPC: on the first update no machine can be in that VPC yet. It is not refused, because
-// an existing stack may well be updated from inside.
+// stack's own VPC: on the first update no machine can be in that VPC yet. It is not refused,
+// because an existing stack may well be updated from inside.
 func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
 	if len(s.PublicAccessCIDRs) > 0 {
 		return nil
@@ -88,8 +88,8 @@ func stackTags(ctx *pulumi.Context) map[string]string {
 	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
 }
 
-// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after minutes
-// that cost money.
+// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after
+// minutes that cost money.
 func checkCapacity(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
 ) (capacity.Plan, error) {
@@ -117,8 +117,8 @@ type parts struct {
 	job *jobs.TrainingJob
 }
 
-// awaitSeconds is how long the update waits for the RayCluster. A training job, where there is one, waits
-// itself.
+// awaitSeconds is how long the update waits for the RayCluster. A training job, where there is one,
+// waits itself.
 func awaitSeconds(s settings.Settings) int {
 	if s.Job.Enabled {
 		return 0
@@ -126,9 +126,9 @@ func awaitSeconds(s settings.Settings) int {
 	return s.Job.StartupSeconds
 }
 
-// build creates everything. Each component depends on those before it, so that destroy deletes them in the
-// reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and log group, EFA
-// security group and placement group, network.
+// build creates everything. Each component depends on those before it, so that destroy deletes them
+// in the reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and log
+// group, EFA security group and placement group, network.
 func build(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
 ) (*parts, error) {

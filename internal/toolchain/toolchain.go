@@ -1,6 +1,7 @@
-// Package toolchain says where the programs lie that a rehearsal runs: the Pulumi engine and its providers, the parts
-// of a Kubernetes control plane, the KubeRay operator and Ray. Set-up (tools/setup) builds or installs them into a
-// cache outside the checkout and links them into the checkout's bin folder; this package only finds them there.
+// Package toolchain says where the programs lie that a rehearsal runs: the Pulumi engine and its
+// providers, the parts of a Kubernetes control plane, the KubeRay operator and Ray. Set-up
+// (tools/setup) builds or installs them into a cache outside the checkout and links them into the
+// checkout's bin folder; this package only finds them there.
 package toolchain
 
 import (
@@ -11,11 +12,12 @@ import (
 	"strings"
 )
 
-// ErrMissing means that a part of the toolchain is not there yet: set-up or build has not run, or was interrupted.
-// `make build` sets up first what it needs.
+// ErrMissing means that a part of the toolchain is not there yet: set-up or build has not run, or
+// was interrupted. `make build` sets up first what it needs.
 var ErrMissing = errors.New("run make build")
 
-// ErrNoCheckout means that no folder on the way up to the file system's root is a checkout of this project.
+// ErrNoCheckout means that no folder on the way up to the file system's root is a checkout of this
+// project.
 var ErrNoCheckout = errors.New("not inside a checkout of ray-train-efa")
 
 // modulePath is what the go.mod of the project's checkout says.
@@ -23,8 +25,8 @@ const modulePath = "github.com/ray-train-efa/ray-train-efa"
 
 // Kubernetes are the parts of a control plane.
 type Kubernetes struct {
-	// Binary is all parts in one: its first argument, or the name that it is called by, is etcd, kube-apiserver,
-	// kube-controller-manager, kube-scheduler or kubectl.
+	// Binary is all parts in one: its first argument, or the name that it is called by, is etcd,
+	// kube-apiserver, kube-controller-manager, kube-scheduler or kubectl.
 	Binary string
 	// Kubectl is the same binary under the name of kubectl.
 	Kubectl string
@@ -34,8 +36,8 @@ type Kubernetes struct {
 type Toolchain struct {
 	// Root is the checkout.
 	Root string
-	// Cache is the folder outside the checkout that the parts really lie in: whoever hides folders from a program that
-	// is part of the toolchain must leave it this one.
+	// Cache is the folder outside the checkout that the parts really lie in: whoever hides folders
+	// from a program that is part of the toolchain must leave it this one.
 	Cache string
 	// Bin is the checkout's bin folder, for the PATH of the engine and its providers.
 	Bin string
@@ -53,20 +55,21 @@ type Toolchain struct {
 	KubeRayCRDs string
 	// RayVenv is a Python virtual environment with Ray and torch: RayVenv/bin/ray, RayVenv/bin/python.
 	RayVenv string
-	// PluginAWS is the emulated AWS provider (this project's), PluginEKS and PluginKubernetes are Pulumi's own.
+	// PluginAWS is the emulated AWS provider (this project's), PluginEKS and PluginKubernetes are
+	// Pulumi's own.
 	PluginAWS, PluginEKS, PluginKubernetes string
 	// PluginRaytrain is the provider behind TrainingJob, in provider/ of the checkout.
 	PluginRaytrain string
 }
 
-// Locate returns the toolchain of the checkout at root. Its error names every part that is missing, wraps ErrMissing
-// and says what to run.
+// Locate returns the toolchain of the checkout at root. Its error names every part that is missing,
+// wraps ErrMissing and says what to run.
 func Locate(root string) (Toolchain, error) {
 	return locate(root, func(t Toolchain) []string { return append(t.installed(), t.built()...) })
 }
 
-// LocateInstalled is Locate for those who use only what set-up installs, not the binaries that are built from the
-// checkout itself: the paths of the latter may not exist.
+// LocateInstalled is Locate for those who use only what set-up installs, not the binaries that are
+// built from the checkout itself: the paths of the latter may not exist.
 func LocateInstalled(root string) (Toolchain, error) {
 	return locate(root, Toolchain.installed)
 }
@@ -149,7 +152,8 @@ func FindRoot(folder string) (string, error) {
 	}
 }
 
-// declares tells whether a go.mod is the project's root module; modules below tools/ have longer paths.
+// declares tells whether a go.mod is the project's root module; modules below tools/ have longer
+// paths.
 func declares(goMod string) bool {
 	for line := range strings.Lines(goMod) {
 		if fields := strings.Fields(line); len(fields) == 2 && fields[0] == "module" {

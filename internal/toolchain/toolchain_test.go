@@ -18,7 +18,8 @@ func touch(t *testing.T, path string) {
 	require.NoError(t, os.WriteFile(path, nil, 0o755))
 }
 
-// checkout lays out what set-up makes: a cache with a Python environment, and a checkout that links to it.
+// checkout lays out what set-up makes: a cache with a Python environment, and a checkout that links
+// to it.
 func checkout(t *testing.T) (root, cache string) {
 	t.Helper()
 	root, cache = t.TempDir(), t.TempDir()

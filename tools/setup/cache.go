@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// wholeFile marks a part's folder as complete. It is written last, so a folder without it is what an interruption left.
-// (A rename of the finished folder would do as well, but not for a Python environment: its scripts hold its path.)
+// wholeFile marks a part's folder as complete. It is written last, so a folder without it is what
+// an interruption left. (A rename of the finished folder would do as well, but not for a Python
+// environment: its scripts hold its path.)
 const wholeFile = ".whole"
 
 // cache holds the parts, each in a folder named by its key, and outlives checkouts.
@@ -64,8 +65,8 @@ func (c cache) finish(key string, took time.Duration) error {
 	return nil
 }
 
-// lock takes the cache for this process, so that two set-ups don't build into the same folders; waiting is called once
-// if another one has it. The lock ends with the process, however it ends.
+// lock takes the cache for this process, so that two set-ups don't build into the same folders;
+// waiting is called once if another one has it. The lock ends with the process, however it ends.
 func (c cache) lock(waiting func()) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755); err != nil {
 		return nil, fmt.Errorf("making the cache: %w", err)

@@ -34,7 +34,8 @@ func (e environment) run(argv []string) error {
 	return nil
 }
 
-// moduleFolder returns where Go keeps the source of a module that the source folder's go.mod requires.
+// moduleFolder returns where Go keeps the source of a module that the source folder's go.mod
+// requires.
 func (e environment) moduleFolder(module string) (string, error) {
 	var out bytes.Buffer
 	command := commandIn(e.ctx, e.source, []string{"go", "list", "-m", "-f", "{{.Dir}}", module})

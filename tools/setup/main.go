@@ -1,9 +1,10 @@
-// Command setup builds or installs what a rehearsal needs and no package registry has ready to run: a Kubernetes
-// control plane, the KubeRay operator, the Pulumi engine, two of its providers, and Ray. Each part is made once per version, in
-// a cache outside the checkout, and linked into the checkout's bin folder.
+// Command setup builds or installs what a rehearsal needs and no package registry has ready to run:
+// a Kubernetes control plane, the KubeRay operator, the Pulumi engine, two of its providers, and
+// Ray. Each part is made once per version, in a cache outside the checkout, and linked into the
+// checkout's bin folder.
 //
-// It uses the standard library only, so that it compiles in a second and can say what is missing before anything else
-// is fetched.
+// It uses the standard library only, so that it compiles in a second and can say what is missing
+// before anything else is fetched.
 package main
 
 import (
@@ -83,7 +84,8 @@ func run(ctx context.Context, args []string) error {
 	}.run(ctx, recipes)
 }
 
-// choose returns the recipes to use: those named in only, or else all that are not optional and those named in with.
+// choose returns the recipes to use: those named in only, or else all that are not optional and
+// those named in with.
 func choose(all []recipe, with, only []string) ([]recipe, error) {
 	wanted := map[string]bool{}
 	for _, name := range append(with, only...) {

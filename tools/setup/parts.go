@@ -2,15 +2,16 @@ package main
 
 import "strings"
 
-// Versions of what set-up builds or installs. go.mod, the lock files and the notes beside them pin everything below.
+// Versions of what set-up builds or installs. go.mod, the lock files and the notes beside them pin
+// everything below.
 const (
 	kubernetesVersion = "v1.36.3"
 	kubeRayVersion    = "v1.6.2"
 	pulumiVersion     = "v3.276.0"
 	// eksVersion is the npm package's.
 	eksVersion = "2.8.1"
-	// kubernetesProviderVersion is what the provider says it is. The module is a commit of January 2026 between the
-	// releases 4.24 and 4.25; there is no later one that Go's module proxy has.
+	// kubernetesProviderVersion is what the provider says it is. The module is a commit of January
+	// 2026 between the releases 4.24 and 4.25; there is no later one that Go's module proxy has.
 	kubernetesProviderVersion = "4.25.0-dev.f47bc2d6f199"
 	// rayVersion is Ray's; torch comes with it. Both are those of AWS's image train-ml-cuda-v1.1.
 	rayVersion          = "2.58.0"
@@ -24,12 +25,14 @@ const (
 	packageGolangciLint    = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"
 )
 
-// eksLauncher runs the component provider from the folder that the script itself lies in, wherever it is called from.
+// eksLauncher runs the component provider from the folder that the script itself lies in, wherever
+// it is called from.
 const eksLauncher = `#!/bin/sh
 exec node "$(dirname "$(readlink -f "$0")")/node_modules/@pulumi/eks/cmd/provider/index.js" "$@"
 `
 
-// parts lists what a rehearsal needs that is not this project's own, in the order in which it is needed.
+// parts lists what a rehearsal needs that is not this project's own, in the order in which it is
+// needed.
 func parts() []recipe {
 	return []recipe{
 		{
@@ -47,7 +50,8 @@ func parts() []recipe {
 		},
 		{
 			Name: "pulumi", Version: pulumiVersion, Source: "tools/pulumi", Lane: compiling, Facts: []fact{platform}, Prefetch: packagePulumi,
-			// Without its version the Automation API cannot tell what the engine can do, and refuses to use it.
+			// Without its version the Automation API cannot tell what the engine can do, and refuses to use
+			// it.
 			Steps: []step{goBuild("pulumi", packagePulumi,
 				"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version="+pulumiVersion)},
 			Links: map[string]string{"pulumi": "pulumi"},
@@ -97,7 +101,8 @@ func goBuild(output, pkg string, variables ...string) step {
 	return step{Run: []string{"go", "build", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", "{out}/" + output, pkg}}
 }
 
-// kubernetesVersionFlags make the parts say which release they are; kubectl refuses to work without.
+// kubernetesVersionFlags make the parts say which release they are; kubectl refuses to work
+// without.
 func kubernetesVersionFlags() []string {
 	numbers := strings.SplitN(strings.TrimPrefix(kubernetesVersion, "v"), ".", 3)
 	var variables []string

@@ -16,7 +16,8 @@ const (
 	minimumNode = 20
 	// minimumPython is the oldest minor version of Python 3 that the pinned Ray supports.
 	minimumPython = 10
-	// wantedSpace is what a cold set-up writes into the cache, with room for what the installers unpack beside it.
+	// wantedSpace is what a cold set-up writes into the cache, with room for what the installers
+	// unpack beside it.
 	wantedSpace = 10 << 30
 )
 
@@ -53,7 +54,8 @@ func thisMachine(cacheDir string) machine {
 	}
 }
 
-// isolate tries the namespaces that pods of a rehearsal get; who is not root needs a user namespace for it.
+// isolate tries the namespaces that pods of a rehearsal get; who is not root needs a user namespace
+// for it.
 func isolate() error {
 	command := exec.Command("true")
 	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWUTS}
@@ -65,8 +67,8 @@ func isolate() error {
 	return command.Run()
 }
 
-// missing returns one line for each thing that set-up or a rehearsal needs and that the machine lacks.
-// needSpace says that something is to be built.
+// missing returns one line for each thing that set-up or a rehearsal needs and that the machine
+// lacks. needSpace says that something is to be built.
 func (m machine) missing(needSpace bool) []string {
 	if m.system != "linux" {
 		return []string{fmt.Sprintf("Linux: a rehearsal isolates its pods by Linux namespaces, and this is %s", m.system)}

@@ -12,12 +12,13 @@ import (
 	"strings"
 )
 
-// recipe says how one part of the toolchain is made. It is plain data, so that a hash of it tells whether what lies in
-// the cache was made in the same way.
+// recipe says how one part of the toolchain is made. It is plain data, so that a hash of it tells
+// whether what lies in the cache was made in the same way.
 type recipe struct {
 	// Name and Version name the part's folder in the cache, beside the hash.
 	Name, Version string
-	// Source is the folder, below the checkout, whose files the part is made from. All of them count for the hash.
+	// Source is the folder, below the checkout, whose files the part is made from. All of them count
+	// for the hash.
 	Source string
 	// Lane is what the part mostly waits for.
 	Lane lane
@@ -26,7 +27,8 @@ type recipe struct {
 	Steps    []step
 	// Links maps names in the checkout's bin folder to paths within the part's folder.
 	Links map[string]string
-	// Facts names what, beside the sources, decides whether a part of one machine or folder works in another.
+	// Facts names what, beside the sources, decides whether a part of one machine or folder works in
+	// another.
 	Facts []fact
 	// Prefetch is the Go package whose modules can be downloaded ahead, while other parts compile.
 	Prefetch string
@@ -48,14 +50,15 @@ type fact string
 const (
 	// platform is the operating system and processor.
 	platform fact = "platform"
-	// python is the interpreter that environments are made with: its version decides which packages fit.
+	// python is the interpreter that environments are made with: its version decides which packages
+	// fit.
 	python fact = "python"
 	// cachePath is where the cache lies: scripts in a Python environment hold their own path.
 	cachePath fact = "cache"
 )
 
-// step is one action; exactly one of its fields is set. In every string {out} stands for the part's folder in the
-// cache and {source} for the recipe's Source.
+// step is one action; exactly one of its fields is set. In every string {out} stands for the part's
+// folder in the cache and {source} for the recipe's Source.
 type step struct {
 	// Run is a command line. It runs in {source}.
 	Run []string `json:",omitempty"`
@@ -138,7 +141,8 @@ func (e environment) expand(text string) string {
 	return strings.NewReplacer("{out}", e.out, "{source}", e.source).Replace(text)
 }
 
-// copyTree copies a file or a folder. Modules lie read-only in Go's cache; the copies can be written, and so deleted.
+// copyTree copies a file or a folder. Modules lie read-only in Go's cache; the copies can be
+// written, and so deleted.
 func copyTree(from, to string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -30,7 +30,8 @@ type planned struct {
 // run makes what is missing and links everything into the checkout's bin folder.
 func (s setup) run(ctx context.Context, recipes []recipe) error {
 	began := time.Now()
-	// A set-up with nothing to make needs no lock, and so doesn't wait for one that makes something else.
+	// A set-up with nothing to make needs no lock, and so doesn't wait for one that makes something
+	// else.
 	all, missing, err := s.plan(recipes)
 	if err != nil {
 		return err
@@ -91,7 +92,8 @@ func (s setup) linkAll(parts []planned) error {
 	return nil
 }
 
-// makeAll makes parts, one of each lane at a time and in the given order. The first failure ends the other lanes too.
+// makeAll makes parts, one of each lane at a time and in the given order. The first failure ends
+// the other lanes too.
 func (s setup) makeAll(outer context.Context, missing []planned) error {
 	ctx, cancel := context.WithCancel(outer)
 	defer cancel()
@@ -169,8 +171,9 @@ func (s setup) make(ctx context.Context, part planned) error {
 	return s.link(part)
 }
 
-// prefetch downloads the modules of the parts that compile later, and then those of the checkout itself. What goes
-// wrong here goes wrong again, with a message, when the part is built; so it only costs time.
+// prefetch downloads the modules of the parts that compile later, and then those of the checkout
+// itself. What goes wrong here goes wrong again, with a message, when the part is built; so it only
+// costs time.
 func (s setup) prefetch(ctx context.Context, missing []planned) {
 	var folders, packages []string
 	for _, part := range missing {
@@ -206,7 +209,8 @@ func (s setup) link(part planned) error {
 // logTail is how many lines of a log an error shows: with the rest of the message it fits a screen.
 const logTail = 15
 
-// explain says what went wrong with a part, and shows the end of its log unless it was only interrupted.
+// explain says what went wrong with a part, and shows the end of its log unless it was only
+// interrupted.
 func (s setup) explain(ctx context.Context, part planned, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("making %s: %w", part.Name, err)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// screen prints progress, one line each time, so that it reads the same on a terminal and in a log of CI.
+// screen prints progress, one line each time, so that it reads the same on a terminal and in a log
+// of CI.
 type screen struct {
 	mutex sync.Mutex
 	out   io.Writer
