@@ -21,7 +21,7 @@ func plain(r report.Report) report.Report {
 	r.Ranks = slices.Clone(r.Ranks)
 	for i := range r.Ranks {
 		k := &r.Ranks[i]
-		printableAll(&k.Host, &k.File, &k.Network, &k.Provider)
+		printableAll(&k.Host, &k.Node, &k.File, &k.Network, &k.Provider, &k.Communicator)
 		k.Channels = printableKeys(k.Channels)
 	}
 	r.Findings = slices.Clone(r.Findings)

@@ -104,6 +104,34 @@ func broken(nodes, gpus int) report.Report {
 	return r
 }
 
+// reinitialized is a job whose second communicator fell back to sockets, beside another run.
+func reinitialized() report.Report {
+	r := ring(2, 1)
+	r.Verdict = report.Mixed
+	for i := range r.Ranks {
+		k := &r.Ranks[i]
+		k.Communicator, k.Network, k.Traffic = "0x71c5", "Socket", report.TrafficOther
+		k.Channels = map[string]int{"NET/Socket": 2}
+	}
+	r.Communicators = append(r.Communicators, report.Communicator{
+		ID: "0x71c5", Size: ref(2), Nodes: ref(2), RanksSeen: 2, Network: "Socket", Connected: true, Run: 1,
+		Channels: map[string]int{"NET/Socket": 4}, Traffic: report.TrafficOther,
+	}, report.Communicator{
+		ID: "0x90aa", Size: ref(2), Nodes: ref(2), RanksSeen: 2, Network: "Libfabric", Provider: "efa",
+		Connected: true, Run: 2, Channels: map[string]int{"NET/Libfabric": 4}, Traffic: report.TrafficEFA,
+	})
+	r.Findings = []report.Finding{
+		{Code: "mixed-transports", Severity: report.Error, Cause: "part used EFA and part did not", Next: "compare the ranks"},
+		{Code: "several-runs", Severity: report.Warning, Cause: "more than one run", Next: "judge one run at a time"},
+		{
+			Code: "proof-channel", Severity: report.Note, Rank: ref(0), File: "rank0.log", Line: 90, Next: "nothing to do",
+			Text:  "ip-10-0-0-10:4000:4000 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0",
+			Cause: "an inter-node channel and its transport",
+		},
+	}
+	return r
+}
+
 // hostile holds text that must not become markup or break XML.
 func hostile() report.Report {
 	r := ring(2, 1)
@@ -232,7 +260,7 @@ func TestGoldens(t *testing.T) {
 	rehearsed.Rehearsed = true
 	for name, r := range map[string]report.Report{
 		"efa": ring(2, 2), "mixed": broken(2, 4), "hostile": hostile(), "rehearsed": rehearsed,
-		"nothing": {Verdict: report.Inconclusive},
+		"reinitialized": reinitialized(), "nothing": {Verdict: report.Inconclusive},
 	} {
 		for _, format := range render.Formats() {
 			t.Run(name+" "+format.Name, func(t *testing.T) {
