@@ -11,43 +11,39 @@ import (
 )
 
 const (
-	// progressAfter is how long a judgement may take before it reports progress.
+	// progressAfter is how long a judgement may take without a word.
 	progressAfter = time.Second
-	// progressEvery is the pause between lines where a line cannot be written over.
-	progressEvery = 10 * time.Second
+	// progressPause is the pause between lines where none can be written over, in units of the wait
+	// for the first.
+	progressPause = 10
 )
 
-// progress reports on w, from the second second on, what a long judgement does. The returned
-// function ends it and may be called once.
-func progress(w io.Writer, what func() string) (stop func()) {
+// progress writes to w what a judgement does that takes longer than after. The returned function
+// ends it and must be called once. On a terminal there is one line, which goes away at the end.
+func progress(w io.Writer, after time.Duration, what func() string) (stop func()) {
+	start, pause, format, last := time.Now(), progressPause*after, "raytrain: %s, %d s so far\n", ""
+	if isTerminal(w) {
+		const clearLine = "\r\x1b[K"
+		pause, format, last = after, clearLine+"raytrain: %s, %d s so far", clearLine
+	}
 	done := make(chan struct{})
-	var wait sync.WaitGroup
-	wait.Go(func() { reportProgress(w, what, done) })
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		ending := ""
+		for next := after; ; next = pause {
+			select {
+			case <-done:
+				fmt.Fprint(w, ending)
+				return
+			case <-time.After(next):
+				fmt.Fprintf(w, format, what(), int(time.Since(start).Seconds()))
+				ending = last
+			}
+		}
+	})
 	return func() {
 		close(done)
-		wait.Wait()
-	}
-}
-
-func reportProgress(w io.Writer, what func() string, done <-chan struct{}) {
-	start, every, format := time.Now(), progressEvery, "raytrain: %s, %d s so far\n"
-	if isTerminal(w) {
-		every, format = progressAfter, "\r\x1b[Kraytrain: %s, %d s so far"
-		defer func() {
-			if time.Since(start) > progressAfter {
-				fmt.Fprint(w, "\r\x1b[K")
-			}
-		}()
-	}
-	next := progressAfter
-	for {
-		select {
-		case <-done:
-			return
-		case <-time.After(next):
-			fmt.Fprintf(w, format, what(), int(time.Since(start).Seconds()))
-			next = every
-		}
+		writer.Wait()
 	}
 }
 

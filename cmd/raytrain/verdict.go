@@ -138,7 +138,7 @@ func judge(command *cobra.Command, paths []string, opts nccl.Options) (report.Re
 		err    error
 	}
 	var sources atomic.Int64
-	stop := progress(command.ErrOrStderr(), func() string {
+	stop := progress(command.ErrOrStderr(), progressAfter, func() string {
 		if n := sources.Load(); n > 0 {
 			return fmt.Sprintf("reading %d logs", n)
 		}

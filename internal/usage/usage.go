@@ -16,7 +16,13 @@ import (
 func Install(root *cobra.Command) {
 	root.SetFlagErrorFunc(withHelp)
 	install(root)
+	// A group runs only to refuse arguments, so its usage does not say that it runs alone.
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+group+`"))}}`, 1))
 }
+
+// group is the annotation of commands that only group others.
+const group = "group"
 
 func install(command *cobra.Command) {
 	for _, child := range command.Commands() {
@@ -26,9 +32,15 @@ func install(command *cobra.Command) {
 		return
 	}
 	command.Args = check
-	if !command.Runnable() { // cobra checks no arguments of a command that only groups others
-		command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	if command.Runnable() {
+		return
 	}
+	// Cobra checks arguments only of commands that run.
+	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	if command.Annotations == nil {
+		command.Annotations = map[string]string{}
+	}
+	command.Annotations[group] = "true"
 }
 
 // check is a cobra.PositionalArgs. The usage line holds the rules: `pin [TAG]` takes at most one
@@ -93,5 +105,9 @@ func withHelp(command *cobra.Command, err error) error {
 		name := strings.TrimPrefix(command.CommandPath(), command.Root().Name()+" ")
 		err = fmt.Errorf("%s: %w", name, err)
 	}
-	return fmt.Errorf("%w\nusage: %s\nhelp:  %s --help", err, command.UseLine(), command.CommandPath())
+	line := command.UseLine()
+	if command.Annotations[group] != "" {
+		line = command.CommandPath() + " COMMAND"
+	}
+	return fmt.Errorf("%w\nusage: %s\nhelp:  %s --help", err, line, command.CommandPath())
 }

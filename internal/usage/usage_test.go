@@ -55,7 +55,7 @@ func TestInstall(t *testing.T) {
 		{"takes none", []string{"stop", "x"}, "stop: unexpected argument \"x\": the command takes none\n"},
 		{"unknown flag", []string{"stop", "--dri", "x"}, "stop: unknown flag: --dri\nusage: tool stop --dir DIR [flags]\n"},
 		{"a group alone prints its help", []string{"image"}, ""},
-		{"a near miss", []string{"verdit"}, "unknown command \"verdit\": did you mean verdict?\nusage: tool [flags]\nhelp:  tool --help"},
+		{"a near miss", []string{"verdit"}, "unknown command \"verdit\": did you mean verdict?\nusage: tool COMMAND\nhelp:  tool --help"},
 		{"in a group", []string{"image", "push"}, `image: unknown command "push": must be one of pin`},
 		{"parses its own flags", []string{"foreign", "x", "--y"}, ""},
 		{"has its own check", []string{"own", "x"}, ""},
@@ -73,4 +73,15 @@ func TestInstall(t *testing.T) {
 			assert.True(t, strings.HasPrefix(err.Error(), c.says), err.Error())
 		})
 	}
+}
+
+func TestAGroupsUsageNamesItsCommands(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	root := tool()
+	root.SetOut(&out)
+	root.SetArgs([]string{"image", "--help"})
+	require.NoError(t, root.Execute())
+	assert.Contains(t, out.String(), "Usage:\n  tool image [command]\n")
+	assert.NotContains(t, out.String(), "tool image [flags]")
 }
