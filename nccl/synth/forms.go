@@ -201,12 +201,13 @@ func (f forms) banner() (text string, prefixed bool) {
 	return "NCCL version " + f.v.String() + "+cuda12.4", f.v.AtLeast(22, 3)
 }
 
-// bootstrap is the line for the interface that the set-up uses.
-func (f forms) bootstrap() string {
+// bootstrap is the line for the interface that the set-up uses, with the node's address.
+func (f forms) bootstrap(node int) string {
+	lead := "Bootstrap : Using"
 	if f.v.AtLeast(24, 3) {
-		return "Bootstrap: Using eth0:10.0.0.10<0>"
+		lead = "Bootstrap: Using"
 	}
-	return "Bootstrap : Using eth0:10.0.0.10<0>"
+	return fmt.Sprintf("%s eth0:10.0.%d.%d<0>", lead, node/200, node%200+10)
 }
 
 func busID(m *rank) int {

@@ -11,7 +11,7 @@ func (w *world) start(rk *rank) []line {
 	out := w.compact(
 		w.log(rk, subInit|subEnv, noise, w.ifAtLeast(28, "ENV/Plugin: Could not find: libnccl-env.so")),
 		w.log(rk, subEnv, noise, "NCCL_SOCKET_IFNAME set by environment to eth0"),
-		w.log(rk, w.bootstrapSub(), noise, w.forms.bootstrap()),
+		w.log(rk, w.bootstrapSub(), noise, w.forms.bootstrap(rk.node)),
 		w.log(rk, subInit, noise, w.ifAtLeast(20, "cudaDriverVersion 13000")),
 	)
 	if rk.id == 0 || w.run.NCCL.AtLeast(22, 3) {

@@ -42,10 +42,10 @@ func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
 		trainAttempt   int
 		steps          int
 	}{
-		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, report.NotEFA, finding.OtherNetwork, 0, 50},
-		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, report.Inconclusive, finding.PinnedNetworkAbsent, 0, 0},
-		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, report.Inconclusive, finding.PinnedNetworkAbsent, 1, 0},
-		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, report.NotEFA, finding.OtherNetwork, 0, 0},
+		{"socket", "gpu-tiny-a1", "5eed00000004", rayapi.Succeeded, report.NotEFA, finding.PluginNotFound, 0, 50},
+		{"pinned", "gpu-pinned-a1", "5eed00000006", rayapi.Failed, report.Inconclusive, finding.PluginNotFound, 0, 0},
+		{"pinned-restarted", "gpu-restart-a1", "5eed00000007", rayapi.Failed, report.Inconclusive, finding.PluginNotFound, 1, 0},
+		{"stopped", "gpu-real-a1", "5eed00000004", rayapi.Stopped, report.NotEFA, finding.PluginNotFound, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.run, func(t *testing.T) {

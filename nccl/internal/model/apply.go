@@ -46,7 +46,37 @@ func (f *File) applyHeadless(e *record.Event, line int) {
 	case record.KindTorn:
 		f.Torn++
 		f.note(finding.TornLines, nil, line, e.Text)
+		f.countStripped(e, line)
+	case record.KindChannel:
+		f.countStripped(e, line)
+	case record.KindProvider:
+		f.Stripped.Provider, f.Stripped.Chosen = f.intern(e.Name), f.at(line, e.Text)
 	}
+}
+
+// Stripped is what the records without host and process show.
+type Stripped struct {
+	// Channels counts network channels by transport.
+	Channels []Tally
+	// Provider is the libfabric provider that was selected last, and Chosen its line.
+	Provider string
+	Chosen   Ref
+}
+
+// countStripped counts a network channel of a record without host and process.
+func (f *File) countStripped(e *record.Event, line int) {
+	if !e.Stripped || len(e.Ch.Label) == 0 || e.Ch.Medium != record.MediumNet {
+		return
+	}
+	for i := range f.Stripped.Channels {
+		if t := &f.Stripped.Channels[i]; t.Label == string(e.Ch.Label) {
+			t.Count++
+			return
+		}
+	}
+	f.Stripped.Channels = append(f.Stripped.Channels, Tally{
+		Label: f.intern(e.Ch.Label), Medium: e.Ch.Medium, Count: 1, First: f.at(line, e.Text),
+	})
 }
 
 // process finds the latest incarnation of host + pid.

@@ -135,18 +135,19 @@ func (c *Communicator) RanksByHost() map[string]int {
 	return n
 }
 
-// NodeCount is NCCL's count of nodes or, where its version prints none and all
-// ranks are in evidence, the number of host names; 0 when unknown, as when
-// hosts share one name.
+// NodeCount is NCCL's count of nodes, or the number of hosts in evidence where
+// that is certain and all ranks are there; 0 when unknown, as when hosts share a
+// name.
 func (c *Communicator) NodeCount() int {
-	if c.Nodes > 0 {
+	missing, _ := c.Missing()
+	hosts := c.DistinctHosts()
+	switch {
+	case missing == 0 && c.Nodes > int32(hosts) && c.hostsCertain():
+		return hosts
+	case c.Nodes > 0:
 		return int(c.Nodes)
-	}
-	if n, _ := c.Missing(); n > 0 {
-		return 0
-	}
-	if n := c.Hosts(); n > 1 {
-		return n
+	case missing == 0 && hosts > 1:
+		return hosts
 	}
 	return 0
 }

@@ -70,8 +70,33 @@ func (c *Communicator) Held() map[*Process]int {
 	return n
 }
 
-// silent reports whether the run's NCCL prints no Connected lines.
-func (r *Run) silent() bool { return r.before(silentBefore) }
+// eager reports whether the run is of a release that connects inside the
+// initialization, up to 2.11, although no line has its version: that line has no
+// prefix, so it is missing from the files of single ranks. All channels are of
+// the old form, no rank prints a line that only later releases have, and `Init
+// COMPLETE` comes after the channels.
+func (r *Run) eager() bool {
+	old := false
+	for _, c := range r.Comms {
+		for _, rk := range c.Ranks {
+			for _, v := range rk.Views {
+				p := v.Proc
+				if v.HasID || v.begun || p.Version != "" || p.File.Version.Line > 0 || p.connected != [connectedKinds]int{} {
+					return false
+				}
+				for i := range v.Tallies {
+					if t := &v.Tallies[i]; t.Medium == record.MediumNet {
+						if !t.old {
+							return false
+						}
+						old = true
+					}
+				}
+			}
+		}
+	}
+	return old
+}
 
 // before reports whether the run's NCCL is older than a release: some process
 // prints the version, and none prints a newer one.

@@ -40,6 +40,8 @@ type File struct {
 	// Rehearsed reports that a rehearsal's stand-in for NCCL wrote the file.
 	Rehearsed bool
 	Version   Ref // an unprefixed version line
+	// Stripped is what records without host and process show.
+	Stripped Stripped
 	// budget bounds the bytes of log text kept for findings.
 	budget int
 }

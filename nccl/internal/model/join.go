@@ -51,10 +51,12 @@ func Join(files []*File) *Evidence {
 	ev.settle(claimOf)
 	ev.Runs = groupRuns(ev.Comms)
 	for _, r := range ev.Runs {
-		silent, shared := r.silent(), r.before(sharedBefore)
+		eager := r.eager()
+		silent, shared := eager || r.before(silentBefore), eager || r.before(sharedBefore)
 		for _, c := range r.Comms {
 			c.NoConnectedLines = silent
 			for _, rk := range c.Ranks {
+				rk.addresses = ev.addressesOf(rk)
 				if rk.Networks = rk.ownNetworks(ev.Parts); len(rk.Networks) == 0 && shared {
 					rk.Networks = rk.processNetworks()
 				}
@@ -64,13 +66,12 @@ func Join(files []*File) *Evidence {
 	return ev
 }
 
-// Masked reports whether NCCL printed lines, and no process at all one of those
-// that every process prints while it makes a communicator: a mask hides them
-// everywhere, while a cut or a crash concerns single processes.
-func (ev *Evidence) Masked() (at Ref, masked bool) {
+// Excerpt reports whether NCCL printed lines, and no process at all one of those
+// that every process prints while it makes a communicator.
+func (ev *Evidence) Excerpt() (at Ref, excerpt bool) {
 	for _, f := range ev.Files {
 		for _, p := range f.Procs {
-			if len(p.Views) > 0 || len(p.pending) > 0 || p.Codes.Has(finding.PinnedNetworkAbsent) {
+			if len(p.Views) > 0 || p.Codes.Has(finding.PinnedNetworkAbsent) || p.Codes.Has(finding.SocketInterfaceWrong) {
 				return Ref{}, false
 			}
 			if at.Line == 0 {
@@ -79,4 +80,21 @@ func (ev *Evidence) Masked() (at Ref, masked bool) {
 		}
 	}
 	return at, true
+}
+
+// Masked reports whether NCCL_DEBUG_SUBSYS hid the lines of INIT: a process
+// prints how its plugin began and its channels, both of NET, and no process a
+// line of INIT alone. A tail has no beginning, and a search for one word not both.
+func (ev *Evidence) Masked() (at Ref, masked bool) {
+	for _, f := range ev.Files {
+		for _, p := range f.Procs {
+			if p.booted || p.Version != "" || len(p.Views)+len(p.pending) > 0 || p.connected != [connectedKinds]int{} {
+				return Ref{}, false
+			}
+			if !masked && p.PluginVer != "" && len(p.Unassigned) > 0 {
+				at, masked = p.First, true
+			}
+		}
+	}
+	return at, masked
 }

@@ -14,6 +14,21 @@ func (p *Process) GaveUp() bool {
 		slices.ContainsFunc(p.pending, func(w pendingNetwork) bool { return !record.IsEFANetwork(w.name) })
 }
 
+// Aborted reports whether the process printed that it cannot go on.
+func (p *Process) Aborted() bool {
+	return p.Codes.Has(finding.PinnedNetworkAbsent) || p.Codes.Has(finding.SocketInterfaceWrong) || p.Failed
+}
+
+// Pending lists the networks that the process chose for communicators that it
+// never named.
+func (p *Process) Pending() []NetworkUse {
+	var nets []NetworkUse
+	for _, w := range p.pending {
+		nets = use(nets, w.name, w.ref)
+	}
+	return nets
+}
+
 // OffEFA reports whether a process that joined nothing would not have used EFA.
 // One that would may only have made a unique id, as up to 2.12 some rank does.
 func (p *Process) OffEFA() bool {
@@ -77,6 +92,7 @@ type Process struct {
 	Nics       int32
 
 	Codes     codeSet
+	addresses []string            // that it bootstraps from, loopback left out
 	booted    bool                // printed its bootstrap line
 	Started   bool                // printed an Init START
 	multiRank bool                // holds several ranks of anything; set by unify

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
@@ -28,8 +29,22 @@ func (p *Process) apply(e *record.Event, tid int32, line int) {
 		p.File.Torn++
 		p.File.note(finding.TornLines, p, line, e.Text)
 	case record.KindNote, record.KindBoot:
-		p.booted = p.booted || e.Kind == record.KindBoot
+		if e.Kind == record.KindBoot {
+			p.boot(e)
+		}
 		p.remark(e, tid, line)
+	}
+}
+
+// boot notes the bootstrap line and its address. One process prints one; several
+// addresses are those of processes that look alike.
+func (p *Process) boot(e *record.Event) {
+	p.booted = true
+	if len(e.Name) == 0 || len(p.addresses) >= maxPeers {
+		return
+	}
+	if a := p.File.intern(e.Name); !slices.Contains(p.addresses, a) {
+		p.addresses = append(p.addresses, a)
 	}
 }
 
@@ -61,8 +76,9 @@ func (p *Process) remark(e *record.Event, tid int32, line int) {
 
 func (p *Process) selectProvider(e *record.Event, tid int32, line int) {
 	p.plugin = true
+	before := p.Provider
 	p.Provider, p.Failed = p.File.intern(e.Name), false
-	if p.Chosen.Line == 0 || p.Chosen.Text == "" || p.Provider != record.EFAProvider {
+	if p.Chosen.Text == "" || p.Provider != before {
 		p.Chosen = p.File.at(line, e.Text)
 	}
 	p.Nics = max(p.Nics, e.Count)

@@ -13,6 +13,8 @@ type Rank struct {
 	Views []*View
 	// Networks is what the rank's `Using network` lines say, once unify is done.
 	Networks []NetworkUse
+	// addresses are those that its process bootstraps from.
+	addresses []string
 }
 
 // NetworkUse is a network that a rank says it uses, and where it says so.

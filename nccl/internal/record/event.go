@@ -26,11 +26,14 @@ const (
 // and die with it: what the model keeps, it copies.
 type Event struct {
 	Kind  Kind
-	Fails bool // evNote: the plugin's initialisation failed here
-	Code  finding.Code
-	Count int32
-	From  int32 // index into block.origins; -1 for a record without prefix
-	Line  int   // newlines before this record in its block
+	Fails bool // KindNote: the plugin's initialisation failed here
+	// Stripped says that host and process are missing as in a log from which
+	// they were removed; Ch and Name are valid then.
+	Stripped bool
+	Code     finding.Code
+	Count    int32
+	From     int32 // index into block.origins; -1 for a record without prefix
+	Line     int   // newlines before this record in its block
 	// More counts further lines that state the same of other channels; last is
 	// line for the last of them, or for this record.
 	More int

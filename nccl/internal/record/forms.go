@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
@@ -79,15 +80,20 @@ func noteForms() []form {
 		{lead: "NET/OFI Initializing plugin failed", code: finding.PluginInitFailed, fails: true, like: "NET/OFI Initializing plugin failed"},
 		{lead: "NET/OFI GDR disabled on GDR-supported instance type", code: finding.GDRRefused, fails: true, like: "NET/OFI GDR disabled on GDR-supported instance type p4d.24xlarge"},
 		{lead: "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR", code: finding.GDRRefused, like: "NET/OFI Could not disable CUDA API usage for HMEM, disabling GDR"},
+		{lead: "NET/OFI fi_getinfo", has: "failed", code: finding.GetinfoFailed, like: "NET/OFI fi_getinfo() call failed: No data available"},
+		{lead: "NET/OFI OFI fi_getinfo", has: "failed", code: finding.GetinfoFailed, like: "NET/OFI OFI fi_getinfo() call failed with error: No data available"},
 		{lead: "NET/OFI Creating new endpoint", code: finding.EndpointFailed, fails: true, like: "NET/OFI Creating new endpoint for device 0 failed. RC: -12"},
 		{lead: "NET/OFI Couldn't allocate endpoint", code: finding.EndpointFailed, fails: true, like: "NET/OFI Couldn't allocate endpoint. RC: -12, ERROR: Cannot allocate memory"},
 		{lead: "NET/OFI Couldn't enable endpoint", code: finding.EndpointFailed, fails: true, like: "NET/OFI Couldn't enable endpoint. RC: -12, ERROR: Cannot allocate memory"},
 		{lead: "NET/OFI Couldn't open ", code: finding.QueueFailed, fails: true, like: "NET/OFI Couldn't open CQ. RC: -12, ERROR: Cannot allocate memory"},
+		{lead: "NET/OFI Unable to register memory", code: finding.MemoryRegistrationFailed, like: "NET/OFI Unable to register memory (type = 2) for device 0. RC: -22, Error: Invalid argument"},
+		{lead: "NET/OFI Unexpected number of remote rails", code: finding.RailsDiffer, like: "NET/OFI Unexpected number of remote rails for dev 3. Expected 4 but got 1"},
 		{lead: "NET/OFI Unable to insert remote address", code: finding.PeerUnreachable, like: "NET/OFI Unable to insert remote address into address vector for device 0. RC: -22"},
 		{lead: "NET/OFI Request ", has: "completed with error", code: finding.TransferFailed, like: "NET/OFI Request 0x7f completed with error. RC: 21. Error: unknown error. Completed length: 0"},
 
 		// Sockets and bootstrap.
 		{lead: "socketFinalizeAccept: ", code: finding.MagicFlood, has: "valid magic", like: "socketFinalizeAccept: didn't receive a valid magic from 192.0.2.2<34568>"},
+		{lead: "socketFinalizeAccept: wrong type", code: finding.MagicFlood, like: "socketFinalizeAccept: wrong type 3 != 4"},
 		{lead: "socketFinalizeAccept: wrong magic", code: finding.MagicFlood, like: "socketFinalizeAccept: wrong magic 20000 != 9e0a2f7c11d3"},
 		{lead: "Bootstrap : no socket interface found", code: finding.SocketInterfaceWrong, like: "Bootstrap : no socket interface found"},
 		{lead: "Bootstrap: no socket interface found", code: finding.SocketInterfaceWrong, like: "Bootstrap: no socket interface found"},
@@ -101,10 +107,11 @@ func noteForms() []form {
 		{lead: "socketProgress: Connection closed by remote peer", code: finding.RemoteLost, like: "socketProgress: Connection closed by remote peer ip-10-0-1-5<40001>"},
 		{lead: "Net : Connection closed by remote peer", code: finding.RemoteLost, like: "Net : Connection closed by remote peer"},
 		{lead: "Call to recv from ", has: "failed", code: finding.RemoteLost, like: "Call to recv from 10.0.1.5<40001> failed : Connection reset by peer"},
+		{lead: "Duplicate GPU detected", code: finding.DuplicateGPU, like: "Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000"},
 		{lead: "Detected mixed local Net device counts", code: finding.DeviceCountsDiffer, like: "Detected mixed local Net device counts across ranks (min 1, max 4). Ignoring due to NCCL_IGNORE_NET_MISMATCH."},
 
 		// The evidence itself.
-		{lead: "NCCL_DEBUG_SUBSYS set by environment to ", code: finding.SubsystemMask, like: "NCCL_DEBUG_SUBSYS set by environment to NET"},
+		{lead: "NCCL_DEBUG_SUBSYS set by environment to ", code: finding.SubsystemMask, parse: parseSubsystems, like: "NCCL_DEBUG_SUBSYS set by environment to NET"},
 		{lead: "RCCL version", code: finding.RCCL, like: "RCCL version : 2.22.3-HEAD:6a1fae3"},
 	}
 }
@@ -172,7 +179,25 @@ func parseBoot(msg []byte, e *Event) bool {
 			e.Code = finding.BootstrapOnLoopback
 		}
 	}
+	if e.Code == finding.None {
+		e.Name = bootAddress(msg[i+len("Using"):])
+	}
 	return true
+}
+
+// bootAddress reads the address in `eth0:10.0.1.5<0>`, of several the first; nil
+// when there is none that other hosts could reach.
+func bootAddress(b []byte) []byte {
+	interfaceName, rest, _ := bytes.Cut(b, []byte(":"))
+	end := bytes.IndexAny(rest, `<&\`) // `<`, or its escape in HTML or JSON
+	if end <= 0 || end > maxNetName || len(interfaceName) > 32 {
+		return nil
+	}
+	address := rest[:end]
+	if bytes.ContainsAny(address, " []") || string(address) == "::1" || bytes.HasPrefix(address, []byte("127.")) {
+		return nil
+	}
+	return address
 }
 
 // parseLoadError keeps a missing optional symbol or library from counting: an
@@ -190,5 +215,19 @@ func parseLoadError(msg []byte, e *Event) bool {
 // device is what is missing.
 func parseFilter(_ []byte, e *Event) bool {
 	e.Kind, e.Code = KindNote, finding.None
+	return true
+}
+
+// parseSubsystems reads the list of subsystems that are printed, or are not
+// behind `^`. Only one that hides INIT hides what the proof needs.
+func parseSubsystems(msg []byte, e *Event) bool {
+	_, list, _ := strings.Cut(string(msg), "environment to ")
+	list, inverted := strings.CutPrefix(strings.TrimRight(list, ". "), "^")
+	listed := slices.ContainsFunc(strings.Split(list, ","), func(s string) bool {
+		return s == "INIT" || s == "ALL"
+	})
+	if e.Kind = KindNote; listed == inverted {
+		e.Code = finding.SubsystemMask
+	}
 	return true
 }

@@ -53,8 +53,8 @@ func channelNumber(c *cursor, ch *ChannelLine) (ok bool) {
 	return ok
 }
 
-// arrow skips `->`, in which docker's JSON escapes the second character.
-func arrow(c *cursor) bool { return c.lit("->") || c.lit(`-\u003e`) }
+// arrow skips `->`, whose second character docker's JSON and HTML escape.
+func arrow(c *cursor) bool { return c.lit("->") || c.lit(`-\u003e`) || c.lit("-&gt;") }
 
 // rankAndDevice reads `8[0]` or `8`.
 func rankAndDevice(c *cursor, rank *int32) (ok bool) {
@@ -163,7 +163,7 @@ func viaNet(c *cursor, e *Event, lead int) bool {
 		if rest[j] != '/' || !isDigit(rest[j+1]) {
 			continue
 		}
-		if j == lead {
+		if j == lead || bytes.Contains(rest[:j], []byte("  ")) {
 			break
 		}
 		e.Ch.Medium, e.Ch.Label = MediumNet, rest[:j]

@@ -55,8 +55,11 @@ func prefixEndingAt(b []byte, end int) (o Origin, start int, ok bool) {
 	if !ok {
 		return Origin{}, 0, false
 	}
-	start = hostStart(b, at)
-	start += bytes.LastIndexByte(b[start:at], ',') + 1 // a column of CSV before the host
+	start, redacted := redactedHost(b, at)
+	if !redacted {
+		start = hostStart(b, at)
+		start += bytes.LastIndexByte(b[start:at], ',') + 1 // a column of CSV before the host
+	}
 	if start == at {
 		return Origin{}, 0, false
 	}
@@ -114,16 +117,49 @@ func hostStart(b []byte, end int) int {
 	if i < 2 {
 		return skipSeconds(b, i, end)
 	}
-	switch {
-	case b[i-1] == '[' && b[i-2] == 0x1b: // ESC[0mhost
-		for i < end && (isDigit(b[i]) || b[i] == ';') {
+	if at := escapeBefore(b, i); at >= 0 { // ESC[0;36mhost
+		for i < end && isDigit(b[i]) {
 			i++
 		}
 		return min(i+1, end)
+	}
+	switch {
 	case b[i-1] == ':' && isDigit(b[i-2]) && i+2 < end && isDigit(b[i]) && isDigit(b[i+1]):
 		return skipFraction(b, i+2, end) // 01:57:07host, 16:39:55.215-07:00host
 	}
 	return skipSeconds(b, i, end)
+}
+
+// escapeBefore returns where a terminal's escape sequence begins whose
+// parameters end at i, -1 for none.
+func escapeBefore(b []byte, i int) int {
+	i--
+	for i >= 0 && (isDigit(b[i]) || b[i] == ';') {
+		i--
+	}
+	if i < 1 || b[i] != '[' || b[i-1] != 0x1b {
+		return -1
+	}
+	return i - 1
+}
+
+// redactedHost returns where a host begins that someone replaced by a word in
+// angle brackets: `<node-a>:41:41 [0]`. MPI's `<stdout>` is not one.
+func redactedHost(b []byte, end int) (start int, ok bool) {
+	if end < 3 || b[end-1] != '>' {
+		return 0, false
+	}
+	floor := max(0, end-64)
+	start = floor + bytes.LastIndexByte(b[floor:end-1], '<')
+	if start < floor || start == end-2 {
+		return 0, false
+	}
+	switch word := b[start+1 : end-1]; string(word) {
+	case "stdout", "stderr":
+		return 0, false
+	default:
+		return start, !bytes.ContainsAny(word, "\n:[]()|\x1b")
+	}
 }
 
 // skipSeconds skips seconds since 1970, or %Y%m%d%H%M%S, before the host.
@@ -159,8 +195,8 @@ func skipFraction(b []byte, i, end int) int {
 // hostByte reports whether c can be in a host name as NCCL prints it.
 func hostByte(c byte) bool {
 	switch c {
-	case ' ', '\t', '\r', '\n', ':', '[', ']', '(', ')', '<', '>', '|', '"', '\'', '`', '=', '/', 0x1b, 0:
+	case ' ', '\t', '\r', '\n', ':', ';', '&', '[', ']', '(', ')', '<', '>', '|', '"', '\'', '`', '=', '/', 0x1b, 0:
 		return false
 	}
-	return true
+	return c < 0x80
 }

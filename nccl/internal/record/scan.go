@@ -1,6 +1,10 @@
 package record
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+)
 
 // token is what every record holds; its prefix precedes it, its level and
 // message behind.
@@ -66,7 +70,7 @@ func (s *Scanner) token(tok int) int {
 	}
 	window := d[msg:min(len(d), msg+64)]
 	forms := s.g.candidates(window)
-	if len(forms) == 0 || !led(forms, window) && !tornLead(window) {
+	if warning := d[msg-2] == 'N'; !warning && !led(forms, window) && !tornLead(window) {
 		return msg
 	}
 	return s.record(tok, msg, forms)
@@ -116,7 +120,10 @@ func (s *Scanner) record(tok, msg int, forms []form) int {
 	switch {
 	case tornLead(s.d[msg:min(len(s.d), msg+8)]):
 		e.Kind = KindTorn
-	case !s.g.read(forms, body, e):
+	case s.g.read(forms, body, e):
+	case s.d[msg-2] == 'N': // of WARN
+		e.Kind, e.Code = KindNote, finding.UnexplainedWarning
+	default:
 		s.drop()
 		return msg
 	}

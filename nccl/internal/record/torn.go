@@ -15,30 +15,58 @@ func tornLead(b []byte) bool {
 	return i > 0 && (i == len(b) || b[i] == '\n' || b[i] == '\r')
 }
 
-// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`.
-// A channel over a network in it may be another transport, so it counts as
-// torn. A token without even that is in quoted or help text, which is no
-// evidence, but one of a channel off EFA is not left to chance.
+// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`, or
+// was stripped from the whole log. A channel over a network in it may be another
+// transport, so it counts as torn. A token without even that is in quoted or
+// help text, which is no evidence, but one of a channel off EFA is not left to
+// chance.
 func (s *Scanner) headless(e *Event, forms []form, tok int, body []byte) {
-	torn := tornPrefix(s.d[max(0, tok-tornWindow):tok])
-	switch {
-	case !s.g.read(forms, body, e):
-	case torn && e.Kind == KindTorn, e.Kind == KindChannel && e.Ch.Medium != MediumLocal && (torn || !IsEFANetwork(NetworkOf(string(e.Ch.Label)))):
-		e.Kind, e.From, e.Text = KindTorn, -1, body
+	before := s.d[max(0, tok-tornWindow):tok]
+	torn := tornPrefix(before)
+	if !s.g.read(forms, body, e) {
+		s.drop()
 		return
 	}
-	s.drop()
+	e.From, e.Text = -1, body
+	e.Stripped = torn || strippedPrefix(before)
+	switch {
+	case torn && e.Kind == KindTorn,
+		e.Kind == KindChannel && e.Ch.Medium != MediumLocal && (torn || !IsEFANetwork(NetworkOf(string(e.Ch.Label)))):
+		e.Kind = KindTorn
+	case e.Stripped && (e.Kind == KindProvider || e.Kind == KindChannel):
+	default:
+		s.drop()
+	}
+}
+
+// strippedPrefix reports whether b, what precedes a token, ends in what is left
+// of an NCCL prefix without host and process: the device in brackets behind a
+// launcher's prefix, or only a timestamp.
+func strippedPrefix(b []byte) bool {
+	line := bytes.TrimRight(b[bytes.LastIndexByte(b, '\n')+1:], " ")
+	if len(bytes.Trim(line, "0123456789:-.,+TZ []")) == 0 {
+		return true
+	}
+	i := len(line) - 1
+	if i < 2 || line[i] != ']' {
+		return false
+	}
+	if i = skipDigitsBack(line, i-1); i < 1 || line[i] != '[' {
+		return false
+	}
+	line = bytes.TrimRight(line[:i], "0123456789: ")
+	return len(line) == 0 || bytes.IndexByte([]byte(")]>|m"), line[len(line)-1]) >= 0
 }
 
 // tornWindow is how far before the token the rest of a prefix is looked for.
-const tornWindow = 48
+const tornWindow = 160
 
 // tornPrefix reports whether b ends in the rest of an NCCL prefix: digits and
 // colons, then a device in brackets, or any rest of that at the line's start,
 // which may be empty.
 func tornPrefix(b []byte) bool {
 	at := bytes.LastIndexByte(b, '\n') + 1
-	if (at > 0 || len(b) < tornWindow) && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
+	if (at > 0 || len(b) < tornWindow) && len(b)-at <= 48 && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
 		return true
 	}
 	i := len(b) - 1

@@ -56,22 +56,26 @@ func cutRepeat(b []byte) ([]byte, bool) {
 	return trimRecord(b[:i]), true
 }
 
-// unwrapped cuts a name where what a collector or a terminal wrapped the line in
-// begins: the end of a string in JSON, logfmt or CSV, of a cell or an element, a
-// control character, or syslog's `#015` for one. Only bytes that no name of a
-// network or a provider holds end it, so that `efa_x` and `efa+x` stay what they
-// are.
+// unwrapped cuts a name where what is not part of it begins: padding or a remark
+// (two blanks, or a blank before `#`), the end of a string in JSON, logfmt or
+// CSV, of a table's cell or an HTML element, a control character, or syslog's
+// `#015` for one. Only bytes that no name of a network or a provider holds end
+// it, so that `efa_x` and `efa+x` stay what they are.
 func unwrapped(name []byte) []byte {
 	for i, c := range name {
 		switch c {
 		case '"', '\'', '\\', ',', '|', '<', '>', '&', 0x7f:
 			return name[:i]
+		case ' ':
+			if i+1 < len(name) && (name[i+1] == ' ' || name[i+1] == '#') {
+				return name[:i]
+			}
 		case '#':
 			if i+3 < len(name) && isDigit(name[i+1]) && isDigit(name[i+2]) && isDigit(name[i+3]) {
 				return name[:i]
 			}
 		default:
-			if c < ' ' {
+			if c < ' ' || c >= 0x80 {
 				return name[:i]
 			}
 		}

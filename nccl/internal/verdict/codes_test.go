@@ -59,7 +59,7 @@ func fires() []fire {
 		{code: finding.DeviceCountsDiffer, rank1: appended("Detected mixed local Net device counts across ranks (min 1, max 4). Ignoring due to NCCL_IGNORE_NET_MISMATCH.")},
 		{code: finding.NoNCCLLines, rank0: none, rank1: none, append: "step 1 loss 2.0\n"},
 		{code: finding.DebugTooLow, rank0: none, rank1: none, append: "NCCL version 2.29.7+cuda13.0\n"},
-		{code: finding.SubsystemMask, rank0: none, rank1: both(without("omm"), without("Using network"))},
+		{code: finding.SubsystemMask, rank0: none, rank1: both(first("NCCL_DEBUG_SUBSYS set by environment to NET"), both(without("omm"), without("Using network")))},
 		{code: finding.RankMissing, only: true},
 		{code: finding.NodeMissing, only: true},
 		{code: finding.NetworkUnknown, rank1: without("Using network")},
@@ -90,6 +90,13 @@ func fires() []fire {
 			after("[send]", "Channel 03/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0", "Channel 04/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0",
 				"Channel 05/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0", "Channel 06/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0"))},
 		{code: finding.UnusedCommunicator, rank0: both(without("via"), without("Connected")), rank1: both(without("via"), without("Connected"))},
+		{code: finding.GetinfoFailed, rank1: plugin("NET/OFI fi_getinfo() call failed: No data available")},
+		{code: finding.DuplicateGPU, rank1: appended("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 1000")},
+		{code: finding.MemoryRegistrationFailed, rank1: appended("NET/OFI Unable to register memory (type = 2) for device 0. RC: -22, Error: Invalid argument")},
+		{code: finding.RailsDiffer, rank1: appended("NET/OFI Unexpected number of remote rails for dev 3. Expected 4 but got 1")},
+		{code: finding.OneHost, rank0: none, rank1: func([]string) []string { return append(provenRank(0), provenRank(1)...) }},
+		{code: finding.HostsRedacted, rank0: none, rank1: none, append: "[0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [send] via NET/Libfabric/0\n"},
+		{code: finding.UnexplainedWarning, append: "host-1:101:101 [0] enqueue.cc:1 NCCL WARN Mismatched collective detected\n"},
 		{code: finding.RCCL, rank1: first("RCCL version : 2.22.3-HEAD:6a1fae3")},
 		{code: finding.ProofProvider},
 		{code: finding.ProofNetwork},
@@ -128,7 +135,7 @@ func TestEveryCodeFires(t *testing.T) {
 				codes = append(codes, x.Code)
 			}
 			assert.Contains(t, codes, f.code.String())
-			_, cause, next := f.code.Describe()
+			_, cause, next := f.code.Describe(finding.Plain)
 			assert.NotEmpty(t, cause)
 			assert.NotEmpty(t, next)
 		})

@@ -18,7 +18,7 @@ func Conclude(files []*model.File, opts Expected) report.Report {
 	verdict := report.EFA
 	runs := judged(ev)
 	decided := runs[0]
-	shared := runJudge{opts: opts, ev: ev, found: found}
+	shared := runJudge{opts: opts, ev: ev, found: found, stripped: stripped(ev)}
 	shared.everyRun()
 	for _, r := range runs {
 		j := shared
@@ -30,7 +30,7 @@ func Conclude(files []*model.File, opts Expected) report.Report {
 	if len(runs) > 1 {
 		found.add(finding.SeveralRuns, -1, runs[1].Comms[0].Ranks[0].First(), "")
 	}
-	if failedAlone(ev, found, len(runs)) {
+	if failedAlone(ev, found) {
 		verdict = worse(verdict, report.Inconclusive)
 	}
 	diagnose(ev, verdict, found)
@@ -70,13 +70,17 @@ func worse(a, b report.Verdict) report.Verdict {
 
 // failedAlone finds processes that gave up before they joined anything, or
 // anything more: an attempt of their own, which proves nothing.
-func failedAlone(ev *model.Evidence, found *findings, runs int) bool {
+func failedAlone(ev *model.Evidence, found *findings) bool {
 	attached := map[*model.Process]bool{}
 	for _, parts := range ev.Parts {
 		for _, p := range parts {
 			attached[p] = true
 		}
 	}
+	whole := len(ev.Comms) > 0 && !slices.ContainsFunc(ev.Comms, func(c *model.Communicator) bool {
+		n, _ := c.Missing()
+		return n > 0
+	})
 	failed := false
 	for _, f := range ev.Files {
 		for _, p := range f.Procs {
@@ -85,12 +89,26 @@ func failedAlone(ev *model.Evidence, found *findings, runs int) bool {
 				continue
 			}
 			failed = true
-			if runs > 0 {
+			// Where ranks are missing, the process may be one of them, in a log that was cut.
+			if whole || len(ev.Comms) > 0 && p.Aborted() {
 				found.add(finding.AttemptFailed, -1, p.First, "")
 			}
+			intended(p, found)
 		}
 	}
 	return failed
+}
+
+// intended tells what a process chose that joined no communicator.
+func intended(p *model.Process, found *findings) {
+	for _, u := range p.Pending() {
+		if !record.IsEFANetwork(u.Name) {
+			found.addVariant(finding.Chosen, finding.OtherNetwork, -1, u.Ref, "the process would use "+u.Name)
+		}
+	}
+	if name, failed := p.Provided(); !failed && name != "" && name != record.EFAProvider {
+		found.addVariant(finding.Chosen, finding.ProviderNotEFA, -1, p.Chosen, "the provider is "+name)
+	}
 }
 
 // prove lists one line of each kind that the verdict is based on, from the communicator that decided.
@@ -106,10 +124,19 @@ func prove(ev *model.Evidence, decided *model.Run, found *findings, v report.Ver
 			}
 		}
 	}
-	if from == nil {
-		return
+	if from != nil {
+		proveBy(from, found, v)
 	}
-	for _, rk := range from.Ranks {
+	for _, f := range ev.Files { // the provider is always shown, also where nothing joined
+		for _, p := range f.Procs {
+			found.proof(finding.ProofProvider, model.RankOf(p), p.Chosen)
+		}
+	}
+}
+
+// proveBy lists the lines of one communicator.
+func proveBy(c *model.Communicator, found *findings, v report.Verdict) {
+	for _, rk := range c.Ranks {
 		for _, m := range rk.Views {
 			found.proof(finding.ProofProvider, rk.Rank, m.Proc.Chosen)
 			found.proof(finding.ProofNetwork, rk.Rank, m.NetRef)

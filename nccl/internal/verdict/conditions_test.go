@@ -2,6 +2,7 @@ package verdict_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -222,7 +223,9 @@ func TestConditions(t *testing.T) {
 // Connected line when one process prints for several.
 func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 	t.Parallel()
-	whole := logOf(0, append(provenRank(0), provenRank(1)...))
+	// Two hosts that look alike: the addresses tell them apart.
+	boots := []string{"Bootstrap: Using eth0:10.0.0.1<0>", "Bootstrap: Using eth0:10.0.0.2<0>"}
+	whole := logOf(0, slices.Concat(boots, provenRank(0), provenRank(1)))
 	cases := []struct {
 		name string
 		log  []byte

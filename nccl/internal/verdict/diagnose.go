@@ -13,19 +13,24 @@ import (
 // diagnose adds what explains a verdict: the plugin's and the sockets' own
 // complaints, and what the evidence as a whole looks like.
 func diagnose(ev *model.Evidence, v report.Verdict, found *findings) {
+	_, masked := ev.Masked()
+	removed := stripped(ev)
 	for _, f := range ev.Files {
 		for _, c := range finding.Codes() {
+			if c == finding.TornLines && removed {
+				continue
+			}
 			for _, n := range f.Notes[c] {
 				if matters(c, n.Proc, v) {
-					found.add(c, model.RankOf(n.Proc), n.First, times(n.Count))
+					found.addVariant(variantOf(c, n.Proc), c, model.RankOf(n.Proc), n.First, times(n.Count))
 				}
 			}
 		}
 		for _, p := range f.Procs {
-			diagnoseProcess(p, v, found)
+			diagnoseProcess(p, v, masked, found)
 		}
 		if f.CutTail {
-			found.add(finding.LogCut, -1, model.Ref{File: f, Line: f.Lines + 1}, "the file ends inside a line")
+			found.addVariant(finding.Harmless, finding.LogCut, -1, model.Ref{File: f, Line: f.Lines + 1}, "the file ends inside a line")
 		}
 	}
 	diagnoseDebugLevel(ev, found)
@@ -45,16 +50,25 @@ func matters(c finding.Code, p *model.Process, v report.Verdict) bool {
 		return true
 	}
 	switch c {
-	case finding.NoEligibleProvider, finding.PluginInitFailed, finding.EFADeviceMissing, finding.QueueFailed, finding.EndpointFailed, finding.LibfabricTooOld:
+	case finding.NoEligibleProvider, finding.GetinfoFailed, finding.PluginInitFailed, finding.EFADeviceMissing, finding.QueueFailed, finding.EndpointFailed, finding.LibfabricTooOld:
 		return p.Provider == "" || p.Failed
 	case finding.PluginNotFound:
 		return v != report.EFA && p.Provider == ""
 	case finding.SubsystemMask:
-		return v == report.Inconclusive
+		return v == report.Inconclusive && len(p.Views) == 0
 	case finding.BootstrapOnLoopback:
-		return p.SpansNodes() || len(p.Views) == 0
+		return p.SpansNodes()
 	}
 	return true
+}
+
+// variantOf is the circumstance of a line of the process: a refusal of GPUDirect
+// that the plugin survived decided nothing.
+func variantOf(c finding.Code, p *model.Process) finding.Variant {
+	if c == finding.GDRRefused && p != nil && p.Provider != "" && !p.Failed {
+		return finding.Harmless
+	}
+	return finding.Plain
 }
 
 func times(n int) string {
@@ -65,11 +79,11 @@ func times(n int) string {
 }
 
 // diagnoseProcess looks at one process by itself.
-func diagnoseProcess(p *model.Process, v report.Verdict, found *findings) {
+func diagnoseProcess(p *model.Process, v report.Verdict, masked bool, found *findings) {
 	if p.Codes.Has(finding.NoEligibleProvider) && p.Provider == "" && p.Codes.Has(finding.PluginInitFailed) {
 		found.add(finding.EFADeviceMissing, model.RankOf(p), p.NoteRef(finding.NoEligibleProvider), "")
 	}
-	if len(p.Unassigned) > 0 && len(p.Views) == 0 && v != report.EFA {
+	if len(p.Unassigned) > 0 && len(p.Views) == 0 && v != report.EFA && !masked {
 		found.add(finding.LogCut, -1, p.First, "channels without the lines of their communicator")
 	}
 	for _, m := range p.Views {
@@ -91,9 +105,12 @@ func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
 		}
 	}
 	switch {
+	case stripped(ev):
 	case infos > 0:
 		if at, masked := ev.Masked(); masked {
-			found.add(finding.SubsystemMask, -1, at, "no process names a network or a communicator")
+			found.add(finding.SubsystemMask, -1, at, "no line of INIT in it")
+		} else if at, excerpt := ev.Excerpt(); excerpt && !found.has(finding.SubsystemMask) {
+			found.add(finding.LogCut, -1, at, "no line of a communicator in it")
 		}
 	case warns > 0 || version.Line > 0:
 		found.add(finding.DebugTooLow, -1, version, "")

@@ -44,7 +44,7 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 		}
 	}
 	pair := func(host string, first int, lines ...[]string) string {
-		log := speaker{host, 7, 7}.says(all(boots("efa"), joins(first, 4, "abc"), joins(first+1, 4, "abc"), all(lines...))...)
+		log := speaker{host, 7, 7}.says(all(boots(first, "efa"), joins(first, 4, "abc"), joins(first+1, 4, "abc"), all(lines...))...)
 		return strings.ReplaceAll(log, "nNodes 4", "nNodes 2")
 	}
 	short := pair("node-0", 0, opens(0, 4), rings(1, 4))
@@ -59,9 +59,9 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 		{"a restart in another file, of the same process number, on sockets", beside("node-0", 100, boot, "Using network Socket")},
 		{"a failure later in the same process", []string{proof[0], proof[1] + of(1).says("Failed to initialize any NET plugin")}},
 		{"sockets for a communicator that is never named", []string{proof[0], proof[1] + of(1).says("Using network Socket")}},
-		{"a process that selected tcp and joined nothing", beside("node-0", 200, boots("tcp")...)},
+		{"a process that selected tcp and joined nothing", beside("node-0", 200, boots(1, "tcp")...)},
 		{"another attempt's provider, lent to one that names none", []string{
-			proof[0], of(1).says(all(boots(""), joins(1, 2, "abc"), rings(1, 2))...), of(1).says(boots("efa")...),
+			proof[0], of(1).says(all(boots(1, ""), joins(1, 2, "abc"), rings(1, 2))...), of(1).says(boots(1, "efa")...),
 		}},
 		{"a second split at the first one's address, with its id, that hangs", each(2, func(rank int) []string {
 			return all(whole(rank, 2), splitUsed(rank, "70"), splitsOff(rank, "70"))
@@ -70,10 +70,10 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 			return all(whole(rank, 2), starts(rank, 2, "def", "Libfabric"), opens(rank, 2), []string{"Connected all trees"})
 		})},
 		{"two hosts that look alike, each in a communicator of its own first", []string{interleaved(user, user,
-			all(boots("tcp"), local("aa"), joins(0, 2, "abc"), rings(0, 2)), all(boots("efa"), local("bb"), joins(1, 2, "abc"), rings(1, 2)))}},
+			all(boots(0, "tcp"), local("aa"), joins(0, 2, "abc"), rings(0, 2)), all(boots(1, "efa"), local("bb"), joins(1, 2, "abc"), rings(1, 2)))}},
 		{"two of three hosts that look alike, without a node count", []string{
-			interleaved(user, user, without("nNodes")(all(boots("tcp"), joins(0, 3, "abc"), rings(0, 3))), without("nNodes")(all(boots("efa"), joins(1, 3, "abc"), rings(1, 3)))),
-			speaker{"w2", 9, 9}.says(without("nNodes")(all(boots("efa"), joins(2, 3, "abc"), rings(2, 3)))...),
+			interleaved(user, user, without("nNodes")(all(boots(0, "tcp"), joins(0, 3, "abc"), rings(0, 3))), without("nNodes")(all(boots(1, "efa"), joins(1, 3, "abc"), rings(1, 3)))),
+			speaker{"w2", 9, 9}.says(without("nNodes")(all(boots(2, "efa"), joins(2, 3, "abc"), rings(2, 3)))...),
 		}},
 		{"one communicator's Connected lines for another's ranks", []string{interleaved(user, user,
 			all(whole(0, 2), joins(0, 2, "def"), opens(0, 2)), all(whole(1, 2), joins(1, 2, "def"), opens(1, 2))) + user.says("Connected all rings")}},

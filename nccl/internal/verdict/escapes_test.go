@@ -31,9 +31,9 @@ func (s speaker) says(messages ...string) string {
 	return b.String()
 }
 
-// boots is what a process prints once.
-func boots(provider string) []string {
-	lines := []string{"Bootstrap: Using eth0:10.0.1.5<0>", "NCCL version 2.29.7+cuda13.0"}
+// boots is what a process prints once, on a host of its rank's own address.
+func boots(rank int, provider string) []string {
+	lines := []string{fmt.Sprintf("Bootstrap: Using eth0:10.0.1.%d<0>", 5+rank), "NCCL version 2.29.7+cuda13.0"}
 	if provider == "" {
 		return lines
 	}
@@ -81,7 +81,7 @@ func all(parts ...[]string) []string {
 
 // whole is a process that proves EFA, alone in its log.
 func whole(rank, size int) []string {
-	return all(boots("efa"), joins(rank, size, "abc"), rings(rank, size))
+	return all(boots(rank, "efa"), joins(rank, size, "abc"), rings(rank, size))
 }
 
 // each puts every rank's lines into a log of its own.
@@ -182,25 +182,25 @@ func TestNothingEscapes(t *testing.T) {
 			name: "an unused communicator of ranks whose provider is tcp",
 			logs: each(4, func(rank int) []string {
 				if rank > 1 {
-					return all(boots("tcp"), joins(rank, 4, "aaa"), joins(rank-2, 2, "ccc"))
+					return all(boots(rank, "tcp"), joins(rank, 4, "aaa"), joins(rank-2, 2, "ccc"))
 				}
-				return all(boots("efa"), joins(rank, 4, "aaa"), joins(rank, 2, "bbb"), rings(rank, 2))
+				return all(boots(rank, "efa"), joins(rank, 4, "aaa"), joins(rank, 2, "bbb"), rings(rank, 2))
 			}),
 			twin: each(4, func(rank int) []string {
 				if rank > 1 {
-					return all(boots("efa"), joins(rank, 4, "aaa"), joins(rank-2, 2, "ccc"))
+					return all(boots(rank, "efa"), joins(rank, 4, "aaa"), joins(rank-2, 2, "ccc"))
 				}
-				return all(boots("efa"), joins(rank, 4, "aaa"), joins(rank, 2, "bbb"), rings(rank, 2))
+				return all(boots(rank, "efa"), joins(rank, 4, "aaa"), joins(rank, 2, "bbb"), rings(rank, 2))
 			}),
 			want: report.Inconclusive, finding: "provider-not-efa",
 		},
 		{
 			name: "channels that were never connected, before another communicator of the same thread",
 			logs: each(2, func(rank int) []string {
-				return all(boots("efa"), joins(rank, 2, "abc"), opens(rank, 2), aborts(rank, 2, "abc"), joins(rank, 2, "def"), rings(rank, 2))
+				return all(boots(rank, "efa"), joins(rank, 2, "abc"), opens(rank, 2), aborts(rank, 2, "abc"), joins(rank, 2, "def"), rings(rank, 2))
 			}),
 			twin: each(2, func(rank int) []string {
-				return all(boots("efa"), joins(rank, 2, "abc"), rings(rank, 2), aborts(rank, 2, "abc"), joins(rank, 2, "def"), rings(rank, 2))
+				return all(boots(rank, "efa"), joins(rank, 2, "abc"), rings(rank, 2), aborts(rank, 2, "abc"), joins(rank, 2, "def"), rings(rank, 2))
 			}),
 			want: report.Inconclusive, finding: "never-connected",
 		},
@@ -211,56 +211,58 @@ func TestNothingEscapes(t *testing.T) {
 				if rank < 2 {
 					last = all(last, rings(rank, 4))
 				}
-				return all(boots("efa"), joins(rank, 4, "aaa"), rings(rank, 4), last)
+				return all(boots(rank, "efa"), joins(rank, 4, "aaa"), rings(rank, 4), last)
 			}),
 			twin: each(4, func(rank int) []string {
-				return all(boots("efa"), joins(rank, 4, "aaa"), rings(rank, 4), joins(rank, 4, "bbb"), rings(rank, 4))
+				return all(boots(rank, "efa"), joins(rank, 4, "aaa"), rings(rank, 4), joins(rank, 4, "bbb"), rings(rank, 4))
 			}),
 			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "two ranks in one process, of which one prints two kinds of Connected and the other none",
 			logs: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7},
-				all(boots("efa"), joins(0, 2, "abc"), opens(0, 2)),
-				all(boots("efa"), joins(1, 2, "abc"), rings(1, 2), []string{"Connected all trees"}))},
+				all(boots(0, "efa"), joins(0, 2, "abc"), opens(0, 2)),
+				all(boots(1, "efa"), joins(1, 2, "abc"), rings(1, 2), []string{"Connected all trees"}))},
 			twin: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7}, whole(0, 2), whole(1, 2))},
 			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "one Connected line for two ranks, in a log that is given twice",
-			logs: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), opens(0, 2), rings(1, 2))...)}, 2),
-			twin: slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"), rings(0, 2), rings(1, 2))...)}, 2),
+			logs: append(slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots(0, "efa"), joins(0, 3, "abc"), joins(1, 3, "abc"), opens(0, 3), rings(1, 3))...)}, 2), of(2).says(whole(2, 3)...)),
+			twin: append(slices.Repeat([]string{speaker{"user", 7, 7}.says(all(boots(0, "efa"), joins(0, 3, "abc"), joins(1, 3, "abc"), rings(0, 3), rings(1, 3))...)}, 2), of(2).says(whole(2, 3)...)),
 			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "one Connected line for two ranks, in the second part of their log",
 			logs: []string{
-				speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"))...),
-				speaker{"user", 7, 7}.says(all(opens(0, 2), rings(1, 2))...),
+				speaker{"user", 7, 7}.says(all(boots(0, "efa"), joins(0, 3, "abc"), joins(1, 3, "abc"))...),
+				speaker{"user", 7, 7}.says(all(opens(0, 3), rings(1, 3))...),
+				of(2).says(whole(2, 3)...),
 			},
 			twin: []string{
-				speaker{"user", 7, 7}.says(all(boots("efa"), joins(0, 2, "abc"), joins(1, 2, "abc"))...),
-				speaker{"user", 7, 7}.says(all(rings(0, 2), rings(1, 2))...),
+				speaker{"user", 7, 7}.says(all(boots(0, "efa"), joins(0, 3, "abc"), joins(1, 3, "abc"))...),
+				speaker{"user", 7, 7}.says(all(rings(0, 3), rings(1, 3))...),
+				of(2).says(whole(2, 3)...),
 			},
 			want: report.Inconclusive, finding: "never-connected",
 		},
 		{
 			name: "two hosts that look alike, one of them on tcp",
 			logs: []string{interleaved(speaker{"user", 7, 7}, speaker{"user", 7, 7},
-				all(boots("tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
+				all(boots(0, "tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
 			want: report.Inconclusive, finding: "provider-not-efa",
 		},
 		{
 			name: "two hosts of which one's name ends in the other's, one of them on tcp",
 			logs: []string{interleaved(speaker{"worker-0", 7, 7}, speaker{"gpu-worker-0", 7, 7},
-				all(boots("tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
+				all(boots(0, "tcp"), joins(0, 2, "abc"), rings(0, 2)), whole(1, 2))},
 			twin: []string{interleaved(speaker{"worker-0", 7, 7}, speaker{"gpu-worker-0", 7, 7}, whole(0, 2), whole(1, 2))},
 			want: report.Mixed, finding: "provider-not-efa",
 		},
 		{
 			name: "another container's provider, of the same host name and process",
 			logs: []string{speaker{"trainer", 7, 7}.says(whole(0, 2)...) +
-				speaker{"trainer", 7, 7}.says(all(boots(""), joins(1, 2, "abc"), rings(1, 2))...)},
+				speaker{"trainer", 7, 7}.says(all(boots(1, ""), joins(1, 2, "abc"), rings(1, 2))...)},
 			twin: []string{speaker{"trainer", 7, 7}.says(whole(0, 2)...) + speaker{"trainer", 7, 7}.says(whole(1, 2)...)},
 			want: report.Inconclusive, finding: "provider-unknown",
 		},

@@ -23,17 +23,28 @@ type entry struct {
 	ref    model.Ref
 	detail string
 	count  int
-	ranks  map[int32]bool
+	// variant is the circumstance of every occurrence, plain where they differ.
+	variant finding.Variant
+	ranks   map[int32]bool
 }
 
 func newFindings() *findings { return &findings{byCode: map[finding.Code]*entry{}} }
 
 // add records one occurrence; rank -1 means the run as a whole.
 func (f *findings) add(c finding.Code, rank int32, r model.Ref, detail string) {
+	f.addVariant(finding.Plain, c, rank, r, detail)
+}
+
+// addVariant records one occurrence under a circumstance. A plain one is the
+// stronger statement: it replaces the line and the words of others.
+func (f *findings) addVariant(v finding.Variant, c finding.Code, rank int32, r model.Ref, detail string) {
 	e := f.byCode[c]
 	if e == nil {
-		e = &entry{rank: rank, ref: r, detail: detail, ranks: map[int32]bool{}}
+		e = &entry{rank: rank, ref: r, detail: detail, variant: v, ranks: map[int32]bool{}}
 		f.byCode[c] = e
+	}
+	if e.variant != finding.Plain && v == finding.Plain {
+		e.rank, e.ref, e.detail, e.variant = rank, r, detail, v
 	}
 	e.count++
 	if rank >= 0 {
@@ -62,7 +73,7 @@ func (f *findings) list(v report.Verdict) []report.Finding {
 		if e == nil {
 			continue
 		}
-		severity, cause, next := c.Describe()
+		severity, cause, next := c.Describe(e.variant)
 		if v == report.EFA && severity == report.Error {
 			severity = report.Warning
 		}

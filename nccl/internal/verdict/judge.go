@@ -37,6 +37,7 @@ type runJudge struct {
 	efa, other, unknown int
 	blocked             bool
 	tainted             bool // some rank is known from de-duplicated lines only
+	stripped            bool // host and process were removed from the logs
 }
 
 // block records what keeps the run from being proven.
@@ -45,9 +46,16 @@ func (j *runJudge) block(c finding.Code, rank int32, r model.Ref, detail string)
 	j.found.add(c, rank, r, detail)
 }
 
+// blockVariant is block under a circumstance that changes the finding's words.
+func (j *runJudge) blockVariant(v finding.Variant, c finding.Code, rank int32, r model.Ref, detail string) {
+	j.blocked = true
+	j.found.addVariant(v, c, rank, r, detail)
+}
+
 // everyRun counts what may be any run's, and so weighs on each of them.
 func (j *runJudge) everyRun() {
 	j.orphanChannels()
+	j.strippedChannels()
 	j.torn()
 }
 
@@ -60,6 +68,8 @@ func (j *runJudge) judge() report.Verdict {
 		if c.Spans() {
 			wide = true
 			j.comm(c)
+		} else if c.Hosts() > 1 {
+			j.contradicted(c)
 		}
 	}
 	j.expectations()
@@ -105,12 +115,15 @@ func (j *runJudge) comm(c *model.Communicator) {
 		j.block(finding.TwoNetworks, -1, c.Ranks[0].First(), "communicator "+c.Key+": "+joinCounts(nets))
 	}
 	if !used {
-		j.unused(c, nets)
+		j.unused(c)
 		return
 	}
-	collective := false
+	collective, before := false, j.efa
 	for _, rk := range c.Ranks {
 		collective = j.channels(c, rk) || collective
+	}
+	if j.efa > before {
+		j.hosts(c)
 	}
 	held := c.Held()
 	c.AmbiguousHosts = c.Nodes < 1 || int32(c.Hosts()) < c.Nodes
@@ -122,21 +135,56 @@ func (j *runJudge) comm(c *model.Communicator) {
 	}
 }
 
+// contradicted counts what is not on EFA in a communicator that is inside one node
+// by NCCL's count, and on several hosts by their names: a count proves nothing.
+func (j *runJudge) contradicted(c *model.Communicator) {
+	for _, rk := range c.Ranks {
+		for _, v := range rk.Views {
+			for i := range v.Tallies {
+				t := &v.Tallies[i]
+				if t.Medium == record.MediumNet && !record.IsEFANetwork(record.NetworkOf(t.Label)) {
+					j.count(report.TrafficOther, t, rk.Rank)
+				}
+			}
+		}
+	}
+}
+
+// hosts checks that channels over EFA join hosts which the evidence tells apart:
+// traffic that never leaves a host proves nothing, whatever NCCL's nNodes says.
+func (j *runJudge) hosts(c *model.Communicator) {
+	first := c.Ranks[0]
+	if c.DistinctHosts() < 2 {
+		j.block(finding.OneHost, -1, first.First(), "communicator "+c.Key+": all ranks on "+first.Host)
+	} else if r := c.IsolatedHost(); r != nil {
+		j.block(finding.OneHost, r.Rank, r.First(), "communicator "+c.Key+": no channel leads from "+r.Host+" to another host")
+	}
+	for _, r := range c.Ranks {
+		if r.Redacted() {
+			j.block(finding.HostsRedacted, r.Rank, r.First(), "")
+		}
+	}
+}
+
 // unused notes a communicator that carried nothing. One that would have used
 // another network or provider is no harmless note: its channels may only be out
 // of sight.
-func (j *runJudge) unused(c *model.Communicator, nets map[string]int) {
-	j.found.add(finding.UnusedCommunicator, -1, c.Ranks[0].First(), "communicator "+c.Key)
-	for name := range nets {
-		if !record.IsEFANetwork(name) {
-			j.block(finding.OtherNetwork, -1, c.Ranks[0].First(), "communicator "+c.Key+" would use "+name)
+func (j *runJudge) unused(c *model.Communicator) {
+	if !slices.ContainsFunc(c.Ranks, (*model.Rank).Unfinished) {
+		j.found.add(finding.UnusedCommunicator, -1, c.Ranks[0].First(), "communicator "+c.Key)
+	}
+	for _, rk := range c.Ranks {
+		for _, u := range rk.Networks {
+			if !record.IsEFANetwork(u.Name) {
+				j.blockVariant(finding.Chosen, finding.OtherNetwork, rk.Rank, u.Ref, "communicator "+c.Key+" would use "+u.Name)
+			}
 		}
 	}
 	for _, rk := range c.Ranks {
 		if provider, failed, r := j.provider(rk); failed {
 			j.block(finding.ProviderFailedLater, rk.Rank, r, "communicator "+c.Key)
 		} else if provider != "" && provider != record.EFAProvider {
-			j.block(finding.ProviderNotEFA, rk.Rank, r, "communicator "+c.Key+" would use the provider "+provider)
+			j.blockVariant(finding.Chosen, finding.ProviderNotEFA, rk.Rank, r, "communicator "+c.Key+" would use the provider "+provider)
 		}
 	}
 }
@@ -304,7 +352,7 @@ func (j *runJudge) provider(rk *model.Rank) (name string, failed bool, where mod
 // be any run's.
 func (j *runJudge) torn() {
 	for _, f := range j.ev.Files {
-		if f.Torn > 0 && f.Repeats == 0 {
+		if f.Torn > 0 && f.Repeats == 0 && !j.stripped {
 			j.blocked = true
 		}
 	}

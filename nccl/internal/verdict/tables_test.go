@@ -39,23 +39,23 @@ func TestRanksShowWhatDecided(t *testing.T) {
 		world   int
 		want    []string
 	}{
-		{"one communicator", each(2, func(rank int) []string { return all(boots("efa"), efa(rank, 2)) }),
+		{"one communicator", each(2, func(rank int) []string { return all(boots(rank, "efa"), efa(rank, 2)) }),
 			report.EFA, 2, []string{"rank 0 run 1 0xabc: Libfabric, efa", "rank 1 run 1 0xabc: Libfabric, efa"}},
 		{"a second one of the same ranks off EFA",
-			each(2, func(rank int) []string { return all(boots("efa"), efa(rank, 2), later(rank, 2)) }),
+			each(2, func(rank int) []string { return all(boots(rank, "efa"), efa(rank, 2), later(rank, 2)) }),
 			report.Mixed, 2, []string{"rank 0 run 1 0xdef: Socket, other", "rank 1 run 1 0xdef: Socket, other"}},
 		{"a smaller one off EFA", each(3, func(rank int) []string {
 			if rank == 0 {
-				return all(boots("efa"), efa(0, 3))
+				return all(boots(0, "efa"), efa(0, 3))
 			}
-			return all(boots("efa"), efa(rank, 3), later(rank-1, 2))
+			return all(boots(rank, "efa"), efa(rank, 3), later(rank-1, 2))
 		}), report.Mixed, 3, []string{
 			"rank 0 run 1 0xabc: Libfabric, efa",
 			"rank 1 run 1 0xdef: Socket, other", "rank 2 run 1 0xdef: Socket, other",
 		}},
 		{"a smaller run off EFA beside a proven one", append(
-			each(3, func(rank int) []string { return all(boots("efa"), efa(rank, 3)) }),
-			other.says(all(boots(""), later(0, 2))...), speaker{"another", 8, 8}.says(all(boots(""), later(1, 2))...)),
+			each(3, func(rank int) []string { return all(boots(rank, "efa"), efa(rank, 3)) }),
+			other.says(all(boots(0, ""), later(0, 2))...), speaker{"another", 8, 8}.says(all(boots(1, ""), later(1, 2))...)),
 			report.NotEFA, 2, []string{"rank 0 run 2 0xdef: Socket, other", "rank 1 run 2 0xdef: Socket, other"}},
 	}
 	for _, c := range cases {

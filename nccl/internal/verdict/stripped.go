@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// stripped reports whether host and process were removed from all of the logs:
+// records without them name networks, and no other record does.
+func stripped(ev *model.Evidence) bool {
+	any := false
+	for _, f := range ev.Files {
+		any = any || len(f.Stripped.Channels) > 0 || f.Stripped.Provider != ""
+		for _, p := range f.Procs {
+			if len(p.Views)+len(p.Unassigned) > 0 {
+				return false
+			}
+		}
+	}
+	return any
+}
+
+// strippedChannels counts the channels of logs without host and process. They
+// never prove EFA, which needs the process and its rank; another network, or
+// another provider, needs neither.
+func (j *runJudge) strippedChannels() {
+	if !j.stripped {
+		return
+	}
+	for _, f := range j.ev.Files {
+		s := &f.Stripped
+		other := s.Provider != "" && s.Provider != record.EFAProvider
+		if other && len(s.Channels) == 0 {
+			j.blockVariant(finding.Chosen, finding.ProviderNotEFA, -1, s.Chosen, "the provider is "+s.Provider)
+		}
+		for i := range s.Channels {
+			t := &s.Channels[i]
+			switch {
+			case !record.IsEFANetwork(record.NetworkOf(t.Label)):
+				j.count(report.TrafficOther, t, -1)
+			case other:
+				j.other++
+				j.block(finding.ProviderNotEFA, -1, s.Chosen, "the provider is "+s.Provider)
+			default:
+				j.unknown++
+			}
+			j.block(finding.HostsRedacted, -1, t.First, "")
+		}
+	}
+}
