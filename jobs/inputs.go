@@ -32,7 +32,8 @@ type Inputs struct {
 	EvidenceDir           string            `pulumi:"evidenceDir"`
 }
 
-// Expectations is what the gate requires of the cluster and the run. All of it is part of the proof.
+// Expectations is what the gate requires of the cluster and the run. All of it is part of the
+// proof.
 type Expectations struct {
 	// WorldSize is the exact number of ranks.
 	WorldSize int `pulumi:"worldSize"`

@@ -145,8 +145,15 @@ func (args *TrainingJobArgs) complete(name string) error {
 	var missing []error
 	for _, r := range required {
 		if !r.present {
-			missing = append(missing,
-				fmt.Errorf("checking training job %q: %w: %q", name, ErrMissingArgument, r.property))
+			missing = append(
+				missing,
+				fmt.Errorf(
+					"checking training job %q: %w: %q",
+					name,
+					ErrMissingArgument,
+					r.property,
+				),
+			)
 		}
 	}
 	return errors.Join(missing...)

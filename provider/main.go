@@ -1,5 +1,5 @@
-// Command pulumi-resource-raytrain is the Pulumi provider behind TrainingJob:
-// the gate that fails an update unless the training ran over EFA.
+// Command pulumi-resource-raytrain is the Pulumi provider of TrainingJob, the gate that fails an update
+// unless the training used EFA.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 const (
 	name    = "raytrain"
 	version = "0.1.0"
-	// rehearsalVariable is set for every process of a rehearsal.
+	// rehearsalVariable is set in every process of a rehearsal.
 	rehearsalVariable = "RAYTRAIN_REHEARSAL_DIR"
 )
 
@@ -41,7 +41,8 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finding this program: %w", err)
 	}
-	if err := freshness.Check(binary, builtFrom); err != nil || slices.Contains(os.Args[1:], freshness.CheckFlag) {
+	err = freshness.Check(binary, builtFrom)
+	if err != nil || slices.Contains(os.Args[1:], freshness.CheckFlag) {
 		return err
 	}
 	code, err := train.Zip()
@@ -66,7 +67,7 @@ func run(ctx context.Context) error {
 	}))
 }
 
-// newProvider makes the provider over an environment, which tests replace.
+// newProvider returns the provider; tests replace the environment.
 func newProvider(env gate.Environment) p.Provider {
 	return infer.Provider(infer.Options{
 		Resources: []infer.InferredResource{infer.Resource(gate.New(env))},

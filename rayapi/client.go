@@ -1,7 +1,6 @@
-// Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on
-// the head: jobs, packages, cluster state and log files. It knows how those
-// APIs misbehave (Ray 2.58.0) and turns that into typed results and errors. It
-// reaches the head through whatever transport it is given.
+// Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on the head: jobs, packages,
+// cluster state and log files. It handles how those APIs misbehave (Ray 2.58.0) and returns typed
+// results and errors. It reaches the head through the transport that it is given.
 package rayapi
 
 import (
@@ -18,18 +17,17 @@ import (
 const (
 	// DashboardPort is where a Ray head serves its dashboard.
 	DashboardPort = 8265
-	// DefaultBaseURL is for transports that dial the head whatever the host says.
+	// DefaultBaseURL is for transports that dial the head and ignore the host name.
 	DefaultBaseURL = "http://ray-head:8265"
 
 	// maxJSONBytes bounds an API reply. A job's message is at most 20,000
 	// characters; listings of a few thousand files stay far below this.
 	maxJSONBytes = 32 << 20
-	// requestTimeout bounds one small request, connection included, so that a
-	// tunnel that went silent is noticed and dialled anew.
+	// requestTimeout bounds one small request, connection included, so that a tunnel that hangs is
+	// noticed and dialed again.
 	requestTimeout = 30 * time.Second
-	// retries is how often a request that is safe to repeat is repeated. With
-	// firstDelay doubling it spans about 30 s: a head that restarts, or
-	// slots of the state API that are all taken.
+	// retries is how often a request that is safe to repeat is repeated. With firstDelay doubling that
+	// is about 30 s: enough for a head that restarts, or for the state API's slots to become free.
 	retries    = 6
 	firstDelay = 500 * time.Millisecond
 )
@@ -54,7 +52,7 @@ type Client struct {
 	sleep   func(context.Context, time.Duration) error
 }
 
-// New makes a client; it opens no connection.
+// New returns a client; it opens no connection.
 func New(options Options) *Client {
 	client := &Client{
 		http:    &http.Client{Transport: options.Transport},
@@ -82,8 +80,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// do sends one request and returns the reply's body. It follows no policy:
-// callers decide what may be repeated.
+// do sends one request and returns the reply's body. Callers decide what may be repeated.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -94,17 +91,32 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	defer reply.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxJSONBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the reply to %s %s: %w: %w", method, path, ErrUnreachable, err)
+		return nil, fmt.Errorf(
+			"reading the reply to %s %s: %w: %w",
+			method,
+			path,
+			ErrUnreachable,
+			err,
+		)
 	}
 	if len(text) > maxJSONBytes {
-		return nil, fmt.Errorf("reading the reply to %s %s: longer than %d bytes", method, path, maxJSONBytes)
+		return nil, fmt.Errorf(
+			"reading the reply to %s %s: longer than %d bytes",
+			method,
+			path,
+			maxJSONBytes,
+		)
 	}
 	return text, nil
 }
 
 // open sends one request and returns a reply of status 200; anything else
 // becomes an error.
-func (c *Client) open(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+func (c *Client) open(
+	ctx context.Context,
+	method, path string,
+	body []byte,
+) (*http.Response, error) {
 	var reader io.Reader
 	if body != nil {
 		reader = bytes.NewReader(body)
@@ -129,8 +141,7 @@ func (c *Client) open(ctx context.Context, method, path string, body []byte) (*h
 	return nil, &APIError{Method: method, Path: path, Status: reply.StatusCode, Body: string(text)}
 }
 
-// get reads path, repeating what is worth repeating, and decodes the JSON
-// reply into target.
+// get reads path, with retries, and decodes the JSON reply into target.
 func (c *Client) get(ctx context.Context, path string, target any) error {
 	return c.repeat(ctx, func() error {
 		text, err := c.do(ctx, http.MethodGet, path, nil)
@@ -141,7 +152,7 @@ func (c *Client) get(ctx context.Context, path string, target any) error {
 	})
 }
 
-// repeat calls attempt until it succeeds, fails for good, or patience ends.
+// repeat calls attempt until it succeeds, fails permanently, or was repeated often enough.
 func (c *Client) repeat(ctx context.Context, attempt func() error) error {
 	delay := firstDelay
 	for i := 0; ; i++ {

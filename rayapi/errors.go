@@ -10,7 +10,7 @@ import (
 // maxErrorBytes is how much of an error reply is kept: a Python traceback fits.
 const maxErrorBytes = 32 << 10
 
-// Errors that callers tell apart with errors.Is.
+// Errors that callers distinguish with errors.Is.
 var (
 	// ErrNotFound: the job, package or node does not exist on this head.
 	ErrNotFound = errors.New("not found on this Ray head")
@@ -18,35 +18,33 @@ var (
 	ErrUnauthorized = errors.New("refused by Ray's token authentication")
 	// ErrUnreachable: no complete HTTP reply came back.
 	ErrUnreachable = errors.New("no answer from the Ray head")
-	// ErrIncomplete: a log file was cut off while it was read. What was read
-	// is not evidence.
+	// ErrIncomplete: a log file was cut off while it was read. What was read is not evidence.
 	ErrIncomplete = errors.New("incomplete download")
-	// ErrTooLong: a log file holds more than the caller takes. It comes with
-	// ErrIncomplete: the part that was read is not evidence either.
-	ErrTooLong = errors.New("longer than is read")
-	// ErrHeadRestarted: the session is another one; jobs and logs of the
-	// session that was recorded are gone.
+	// ErrTooLong: a log file is longer than the caller accepts. It comes with ErrIncomplete: the part
+	// that was read is not evidence either.
+	ErrTooLong = errors.New("longer than the limit")
+	// ErrHeadRestarted: the head has another session; jobs and logs of the recorded session are lost.
 	ErrHeadRestarted = errors.New("the Ray head restarted")
-	// ErrStillActive: a job did not stop in time, as a PENDING one never does.
+	// ErrStillActive: a job did not stop in time; a PENDING one never does.
 	ErrStillActive = errors.New("still active")
-	// ErrInvalidID: a submission id that Ray might mishandle.
+	// ErrInvalidID: a submission id that Ray may not handle correctly.
 	ErrInvalidID = errors.New("invalid submission id")
 )
 
-// APIError is a reply with a status other than 200. Ray answers most mistakes
-// with 500 and a Python traceback, so the text decides more than the status.
+// APIError is a reply with a status other than 200. Ray answers most errors with 500 and a Python
+// traceback, so the text matters more than the status.
 type APIError struct {
 	Method, Path string
 	Status       int
 	Body         string
 }
 
-// Error shows the last line of the reply: of a traceback, the one that matters.
+// Error returns the last line of the reply, which is the relevant one of a traceback.
 func (e *APIError) Error() string {
 	return fmt.Sprintf("%s %s: HTTP %d: %s", e.Method, e.Path, e.Status, lastLine(e.Body))
 }
 
-// Is lets errors.Is find the class of the reply.
+// Is makes errors.Is work with the class of the reply.
 func (e *APIError) Is(target error) bool {
 	switch target {
 	case ErrNotFound:
@@ -59,21 +57,20 @@ func (e *APIError) Is(target error) bool {
 
 func (e *APIError) says(text string) bool { return strings.Contains(e.Body, text) }
 
-// alreadyExists: the answer to a second submission under one id, in any state
-// and with any body (HTTP 500, not 409).
+// alreadyExists reports whether a submission was refused because its id is used (HTTP 500, not 409).
 func alreadyExists(err error) bool {
 	var api *APIError
 	return errors.As(err, &api) && api.says("already exists")
 }
 
-// noAgent: the head's agent is not up yet, or is starved of processes
-// (verl#768, kuberay#2676). The job was not stored.
+// noAgent reports whether the head's agent was not available yet, or has no free processes (verl#768,
+// kuberay#2676). The job was not stored.
 func noAgent(err error) bool {
 	var api *APIError
 	return errors.As(err, &api) && api.says("No available agent")
 }
 
-// transient tells errors of a read that may vanish by themselves.
+// transient reports whether the error of a read may go away by itself.
 func transient(err error) bool {
 	var api *APIError
 	if errors.As(err, &api) {

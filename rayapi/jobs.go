@@ -22,7 +22,7 @@ const (
 	Stopped   JobStatus = "STOPPED"
 )
 
-// Final tells whether the status never changes again.
+// Final reports whether the status never changes again.
 func (s JobStatus) Final() bool { return s == Succeeded || s == Failed || s == Stopped }
 
 // Job is a submitted job as the head reports it.
@@ -32,7 +32,7 @@ type Job struct {
 	JobID      string    `json:"job_id"`
 	Status     JobStatus `json:"status"`
 	Entrypoint string    `json:"entrypoint"`
-	// Message says why the job waits or how it failed.
+	// Message is why the job waits or how it failed.
 	Message   string `json:"message"`
 	ErrorType string `json:"error_type"`
 	// StartTime and EndTime are in milliseconds since 1970; 0 when not reached.
@@ -44,20 +44,18 @@ type Job struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-// RuntimeEnv is the part of Ray's runtime environment that is used here. pip
-// is left out on purpose: it hangs without internet (ray#26332), and packages
-// belong into the image.
+// RuntimeEnv is the part of Ray's runtime environment that is used here. pip is left out on purpose:
+// it hangs without internet access (ray#26332), and packages belong in the image.
 type RuntimeEnv struct {
 	// WorkingDir is a package's URI, from PackageURI.
 	WorkingDir string `json:"working_dir,omitempty"`
-	// EnvVars reach driver, tasks and Train workers. They are shown to anyone
-	// who may read a job: never a secret.
+	// EnvVars are set in the driver, tasks and Train workers. Anyone who may read a job can see them:
+	// no secrets.
 	EnvVars map[string]string `json:"env_vars,omitempty"`
 }
 
-// Submission is a request to run a job. It reserves no resources for the
-// driver, so the driver runs on the head (its log is readable there) and a late
-// supervisor can hold no GPU (ray#41437).
+// Submission is a request to run a job. It reserves no resources for the driver, so the driver runs
+// on the head, where its log can be read, and a late supervisor holds no GPU (ray#41437).
 type Submission struct {
 	ID         string            `json:"submission_id"`
 	Entrypoint string            `json:"entrypoint"`
@@ -65,21 +63,25 @@ type Submission struct {
 	Metadata   map[string]string `json:"metadata,omitempty"`
 }
 
-// submissionID is what Ray handles safely: a space or a slash leaves an orphan
-// record behind that can be neither stopped nor deleted.
+// submissionID is the form that Ray handles correctly: a space or a slash leaves a record behind that
+// can be neither stopped nor deleted.
 var submissionID = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// ValidateID tells whether a submission id is safe to send.
+// ValidateID returns an error unless a submission id is safe to send.
 func ValidateID(id string) error {
 	if !submissionID.MatchString(id) {
-		return fmt.Errorf("checking %q: %w: use 1 to 63 of a-z, 0-9 and -, with - inside only", id, ErrInvalidID)
+		return fmt.Errorf(
+			"checking %q: %w: use 1 to 63 of a-z, 0-9 and -, not beginning or ending with -",
+			id,
+			ErrInvalidID,
+		)
 	}
 	return nil
 }
 
-const jobsPath = "/api/jobs/" // without the last slash the listing is a 404
+const jobsPath = "/api/jobs/" // without the last slash the list is a 404
 
-// Job reads one job by its submission id; ErrNotFound when there is none.
+// Job returns one job by its submission id; ErrNotFound when there is none.
 func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	if err := ValidateID(id); err != nil {
 		return Job{}, err
@@ -91,9 +93,9 @@ func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	return job, nil
 }
 
-// Submit runs a job, at most once: if a job with this id exists, before or
-// because of a request whose answer was lost, that one is returned. The caller
-// compares its metadata before taking it for its own.
+// Submit runs a job, at most once: if a job with this id exists, from before or because of a request
+// whose answer was lost, that job is returned. The caller compares its metadata to find out whether it
+// is its own.
 func (c *Client) Submit(ctx context.Context, submission Submission) (Job, error) {
 	if err := ValidateID(submission.ID); err != nil {
 		return Job{}, err
@@ -112,8 +114,8 @@ func (c *Client) Submit(ctx context.Context, submission Submission) (Job, error)
 	return c.Job(ctx, submission.ID)
 }
 
-// post sends a submission. A lost answer is settled by looking the job up, so
-// that a repeated POST never hides a job that runs.
+// post sends a submission. After a lost answer it looks the job up, so that a repeated POST never
+// hides a job that runs.
 func (c *Client) post(ctx context.Context, id string, body []byte) error {
 	delay := firstDelay
 	for i := 0; ; i++ {
@@ -139,9 +141,8 @@ func (c *Client) post(ctx context.Context, id string, body []byte) error {
 	}
 }
 
-// RequestStop asks a job to end: SIGTERM to the driver's processes, SIGKILL 3 s
-// later. It does nothing to a PENDING job, whatever the head answers
-// (ray#58353); use StopAndWait.
+// RequestStop stops a job: SIGTERM to the driver's processes, SIGKILL 3 s later. It does nothing to a
+// PENDING job, whatever the head answers (ray#58353); use StopAndWait.
 func (c *Client) RequestStop(ctx context.Context, id string) error {
 	if err := ValidateID(id); err != nil {
 		return err
@@ -156,21 +157,26 @@ func (c *Client) RequestStop(ctx context.Context, id string) error {
 	return nil
 }
 
-// stopPoll is the time between two looks at a job that was asked to stop; the
-// head kills it within 3 s.
+// stopPoll is the time between two polls of a job that is stopping; the head kills it within 3 s.
 const stopPoll = time.Second
 
-// StopAndWait stops a job and waits, at most for patience, until it is final.
-// A PENDING job is asked again until it runs or is final. The last status is
-// returned; with an error when it is not final.
-func (c *Client) StopAndWait(ctx context.Context, id string, patience time.Duration) (Job, error) {
+// StopAndWait stops a job and waits, at most for timeout, until it is final. The request is repeated,
+// because it does nothing to a PENDING job. The last status is returned, with an error when it is not
+// final.
+func (c *Client) StopAndWait(ctx context.Context, id string, timeout time.Duration) (Job, error) {
 	for waited := time.Duration(0); ; waited += stopPoll {
 		job, err := c.Job(ctx, id)
 		if err != nil || job.Status.Final() {
 			return job, err
 		}
-		if waited >= patience {
-			return job, fmt.Errorf("stopping Ray job %q: %w: %s after %s", id, ErrStillActive, job.Status, patience)
+		if waited >= timeout {
+			return job, fmt.Errorf(
+				"stopping Ray job %q: %w: %s after %s",
+				id,
+				ErrStillActive,
+				job.Status,
+				timeout,
+			)
 		}
 		if err := c.RequestStop(ctx, id); err != nil {
 			return job, err

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// MaxLogBytes is the largest log file that is read. NCCL's INFO output of one
-// rank is well below 1 MiB; a file this large is something else.
+// MaxLogBytes is the largest log file that is read. NCCL's INFO output of one rank is well below
+// 1 MiB.
 const MaxLogBytes = 256 << 20
 
-// downloadSeconds is the deadline of one whole download on Ray's side. Ray's
-// default of 30 s cuts a slow download off, with status 200.
+// downloadSeconds is Ray's own deadline of a whole download. Its default of 30 s cuts a slow download
+// off, with status 200.
 const downloadSeconds = 3600
 
-// stallTimeout ends a download that stopped moving: a dead tunnel says nothing.
+// stallTimeout ends a download that receives nothing: a dead tunnel returns no error.
 const stallTimeout = 60 * time.Second
 
-// ListLogs lists the files in a node's log folder that match glob ("**" spans
-// folders, "*" does not), as paths relative to that folder, sorted.
+// ListLogs returns the files in a node's log folder that match glob ("**" spans folders, "*" does
+// not), as sorted paths relative to that folder.
 func (c *Client) ListLogs(ctx context.Context, nodeID, glob string) ([]string, error) {
 	query := url.Values{"node_id": {nodeID}, "glob": {glob}}
 	var reply struct {
@@ -53,17 +53,19 @@ func (c *Client) ListLogs(ctx context.Context, nodeID, glob string) ([]string, e
 	return slices.Compact(files), nil
 }
 
-// ReadLog reads a whole file of a node's log folder, of MaxLogBytes at most. A
-// download that was cut off is retried, and in the end an error that wraps
-// ErrIncomplete: half a file is never returned.
+// ReadLog returns a whole file of a node's log folder, of at most MaxLogBytes. A download that was cut
+// off is retried, and then an error that wraps ErrIncomplete: half a file is never returned.
 func (c *Client) ReadLog(ctx context.Context, nodeID, file string) ([]byte, error) {
 	return c.ReadLogAtMost(ctx, nodeID, file, MaxLogBytes)
 }
 
-// ReadLogAtMost is ReadLog with a limit in bytes. A longer file is an error that
-// wraps ErrTooLong, and no more than the limit of it was held in memory: the
-// other side, and not the caller, decides how long a file is.
-func (c *Client) ReadLogAtMost(ctx context.Context, nodeID, file string, limit int64) ([]byte, error) {
+// ReadLogAtMost is ReadLog with a limit in bytes. A longer file is an error that wraps ErrTooLong; no
+// more than the limit is held in memory, because the other side decides how long a file is.
+func (c *Client) ReadLogAtMost(
+	ctx context.Context,
+	nodeID, file string,
+	limit int64,
+) ([]byte, error) {
 	query := url.Values{
 		"node_id":  {nodeID},
 		"filename": {file},
@@ -82,8 +84,7 @@ func (c *Client) ReadLogAtMost(ctx context.Context, nodeID, file string, limit i
 	return text, nil
 }
 
-// download reads a reply of at most limit bytes. The only deadline is on standing
-// still.
+// download reads a reply of at most limit bytes. It has no deadline while data arrives.
 func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,14 +96,20 @@ func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte
 		return nil, err
 	}
 	defer reply.Body.Close()
-	moving := readerFunc(func(p []byte) (int, error) {
+	watched := readerFunc(func(p []byte) (int, error) {
 		n, err := reply.Body.Read(p)
 		watchdog.Reset(stallTimeout)
 		return n, err
 	})
-	text, err := io.ReadAll(io.LimitReader(moving, limit+1))
+	text, err := io.ReadAll(io.LimitReader(watched, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("%w after %d bytes: %w: %w", ErrIncomplete, len(text), ErrUnreachable, err)
+		return nil, fmt.Errorf(
+			"%w after %d bytes: %w: %w",
+			ErrIncomplete,
+			len(text),
+			ErrUnreachable,
+			err,
+		)
 	}
 	if int64(len(text)) > limit {
 		return nil, fmt.Errorf("%w: %w: more than %d bytes", ErrIncomplete, ErrTooLong, limit)
@@ -114,8 +121,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// DriverLog reads the output of a job's driver from the node it ran on. It is
-// for people: it proves nothing about the ranks.
+// DriverLog returns the output of a job's driver, from the node that it ran on. It is for people: it
+// proves nothing about the ranks.
 func (c *Client) DriverLog(ctx context.Context, job Job) ([]byte, error) {
 	if job.DriverNodeID == "" {
 		return nil, fmt.Errorf("reading the driver log of %q: %w", job.SubmissionID, errNoDriver)

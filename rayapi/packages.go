@@ -9,27 +9,29 @@ import (
 	"net/http"
 )
 
-// MaxPackageBytes is the largest body that the dashboard takes; one byte more
-// is a 413.
+// MaxPackageBytes is the largest body that the dashboard accepts; one byte more is a 413.
 const MaxPackageBytes = 100 << 20
 
-// PackageName names a zip by its content. Nodes cache by name, so one name
-// must never stand for two contents: they would run the old one.
+// PackageName returns a zip's name, which identifies its content. Nodes cache by name, so one name
+// must never have two contents: they would run the old one.
 func PackageName(zip []byte) string {
 	sum := sha256.Sum256(zip)
 	return "raytrain_" + hex.EncodeToString(sum[:16]) + ".zip"
 }
 
-// PackageURI is what a job's working_dir says for an uploaded package.
+// PackageURI returns the working_dir for an uploaded package.
 func PackageURI(name string) string { return "gcs://" + name }
 
-// EnsurePackage makes a package available for a submission that follows at
-// once. Reading a package also pins it for 10 minutes; without that it goes
-// away with the last job that used it (ray#36703). So: read, upload if absent,
-// and read again.
+// EnsurePackage makes a package available for a submission that follows immediately. Reading a package
+// also pins it for 10 minutes; without that it is deleted with the last job that used it (ray#36703).
+// So: read, upload if absent, and read again.
 func (c *Client) EnsurePackage(ctx context.Context, zip []byte) (uri string, err error) {
 	if len(zip) > MaxPackageBytes {
-		return "", fmt.Errorf("uploading the job's code: %d bytes, and Ray takes at most %d", len(zip), MaxPackageBytes)
+		return "", fmt.Errorf(
+			"uploading the job's code: %d bytes; Ray accepts at most %d",
+			len(zip),
+			MaxPackageBytes,
+		)
 	}
 	name := PackageName(zip)
 	path := "/api/packages/gcs/" + name
@@ -49,7 +51,7 @@ func (c *Client) EnsurePackage(ctx context.Context, zip []byte) (uri string, err
 	return PackageURI(name), nil
 }
 
-// pin reads the package's existence; the reply has no JSON worth decoding.
+// pin reads the package, which pins it; the reply is not used.
 func (c *Client) pin(ctx context.Context, path string) error {
 	return c.repeat(ctx, func() error {
 		_, err := c.do(ctx, http.MethodGet, path, nil)

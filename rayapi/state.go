@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Version tells which Ray answers and which life of the head this is.
+// Version is the version of Ray and the session of the head.
 type Version struct {
 	RayVersion string `json:"ray_version"`
 	// SessionName changes at every start of the head.
 	SessionName string `json:"session_name"`
 }
 
-// Version reads the head's version and session.
+// Version returns the head's version and session.
 func (c *Client) Version(ctx context.Context) (Version, error) {
 	var version Version
 	if err := c.get(ctx, "/api/version", &version); err != nil {
@@ -21,20 +21,25 @@ func (c *Client) Version(ctx context.Context) (Version, error) {
 	return version, nil
 }
 
-// CheckSession fails with ErrHeadRestarted when the head lives another life
-// than the one recorded. An empty record passes: nothing was recorded yet.
+// CheckSession returns ErrHeadRestarted when the head has another session than the recorded one. An
+// empty recorded session passes: nothing was recorded yet.
 func (c *Client) CheckSession(ctx context.Context, recorded string) error {
 	version, err := c.Version(ctx)
 	if err != nil {
 		return err
 	}
 	if recorded != "" && version.SessionName != recorded {
-		return fmt.Errorf("comparing sessions: %w: now %q, recorded %q", ErrHeadRestarted, version.SessionName, recorded)
+		return fmt.Errorf(
+			"comparing sessions: %w: now %q, recorded %q",
+			ErrHeadRestarted,
+			version.SessionName,
+			recorded,
+		)
 	}
 	return nil
 }
 
-// NodeState is what the state API says about a node's life.
+// NodeState is a node's state according to the state API.
 type NodeState string
 
 // Alive is the only state in which a node's logs can be read.
@@ -63,7 +68,7 @@ type listReply[T any] struct {
 	} `json:"data"`
 }
 
-// Nodes lists every node that the head remembers, dead ones included.
+// Nodes returns every node that the head knows, dead ones included.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	var reply listReply[Node]
 	if err := c.get(ctx, "/api/v0/nodes?detail=true&limit=10000", &reply); err != nil {

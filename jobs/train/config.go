@@ -69,17 +69,25 @@ type Option struct {
 // Options returns every value of the Config.
 func (c Config) Options() []Option {
 	return []Option{
-		{Name: "model", Value: c.Model, valid: slices.Contains(Models(), c.Model), allowed: fmt.Sprintf("one of %q", Models())},
-		// One step warms up.
-		{Name: "steps", Value: c.Steps, valid: c.Steps >= 2, allowed: "2 or more"},
-		{Name: "batchSize", Value: c.BatchSize, valid: c.BatchSize >= 1, allowed: "1 or more"},
-		// A token needs a next one.
-		{Name: "sequenceLength", Value: c.SequenceLength, valid: c.SequenceLength >= 2, allowed: "2 or more"},
+		oneOf("model", c.Model, Models()),
+		atLeast("steps", c.Steps, 2), // one warms up
+		atLeast("batchSize", c.BatchSize, 1),
+		atLeast("sequenceLength", c.SequenceLength, 2), // a token needs a next one
 		{Name: "learningRate", Value: c.LearningRate, valid: c.LearningRate > 0, allowed: "above 0"},
-		{Name: "seed", Value: c.Seed, valid: c.Seed >= 0, allowed: "0 or more"},
-		{Name: "device", Value: c.Device, valid: slices.Contains(Devices(), c.Device), allowed: fmt.Sprintf("one of %q", Devices())},
-		{Name: "wrapMinParameters", Value: c.WrapMinParameters, valid: c.WrapMinParameters >= 1, allowed: "1 or more"},
-		{Name: "maxFailures", Value: c.MaxFailures, valid: c.MaxFailures >= 0, allowed: "0 or more"},
+		atLeast("seed", c.Seed, 0),
+		oneOf("device", c.Device, Devices()),
+		atLeast("wrapMinParameters", c.WrapMinParameters, 1),
+		atLeast("maxFailures", c.MaxFailures, 0),
+	}
+}
+
+func atLeast(name string, value, least int) Option {
+	return Option{Name: name, Value: value, valid: value >= least, allowed: fmt.Sprintf("%d or more", least)}
+}
+
+func oneOf[T ~string](name string, value T, list []T) Option {
+	return Option{
+		Name: name, Value: value, valid: slices.Contains(list, value), allowed: fmt.Sprintf("one of %q", list),
 	}
 }
 
@@ -91,7 +99,8 @@ func (c Config) Validate() error {
 	var problems []error
 	for _, option := range c.Options() {
 		if !option.valid {
-			problems = append(problems, fmt.Errorf("%s %v %w; allowed: %s", option.Name, option.Value, ErrInvalid, option.allowed))
+			problems = append(problems, fmt.Errorf("%s %v %w; allowed: %s",
+				option.Name, option.Value, ErrInvalid, option.allowed))
 		}
 	}
 	return errors.Join(problems...)

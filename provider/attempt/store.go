@@ -45,8 +45,8 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	}
 	var record Record
 	if err := json.Unmarshal([]byte(object.Data[recordKey]), &record); err != nil {
-		return nil, fmt.Errorf("decoding attempt record %q in namespace %q (to discard it: kubectl -n %s delete configmap %s): %w",
-			s.name, s.namespace, s.namespace, s.name, err)
+		return nil, fmt.Errorf("decoding attempt record %q in namespace %q: %w; "+
+			"to discard it: kubectl -n %s delete configmap %s", s.name, s.namespace, err, s.namespace, s.name)
 	}
 	s.exists, s.version = true, object.ResourceVersion
 	return &record, nil

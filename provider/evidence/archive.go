@@ -33,19 +33,25 @@ type Bundle struct {
 	Manifests []Manifest       `json:"manifests"`
 }
 
-// RehearsedNotice is printed on everything that a rehearsal writes.
-const RehearsedNotice = "REHEARSED on the embedded cloud: no AWS, no GPU, no EFA; NCCL's lines come from a stand-in."
+// RehearsedNotice is the first line of every report of a rehearsal.
+const RehearsedNotice = "REHEARSED on the embedded cloud: no AWS, no GPU, no EFA; NCCL's lines are simulated."
 
-// folderMode and fileMode keep evidence to its owner: logs may name hosts.
+// folderMode and fileMode keep evidence private: logs may contain host names.
 const (
 	folderMode = 0o750
 	fileMode   = 0o640
 )
 
-// Archive writes report.txt, report.json, driver.log and the raw files of every
-// rank (below ranks/) into a folder below dir that is named by the submission,
-// and returns the path of report.txt. An adopted attempt overwrites its own.
-func Archive(dir string, bundle Bundle, result report.Report, files []File, driverLog []byte) (string, error) {
+// Archive writes report.txt, report.json, driver.log and the raw files of every rank (below ranks/)
+// to a folder below dir that is named after the submission, and returns the path of report.txt. An
+// adopted attempt overwrites its own files.
+func Archive(
+	dir string,
+	bundle Bundle,
+	result report.Report,
+	files []File,
+	driverLog []byte,
+) (string, error) {
 	folder := filepath.Join(dir, bundle.SubmissionID)
 	encoded := &bytes.Buffer{}
 	if err := render.JSON(encoded, result, render.Options{}); err != nil {
@@ -60,7 +66,10 @@ func Archive(dir string, bundle Bundle, result report.Report, files []File, driv
 	if err != nil {
 		return "", err
 	}
-	own := []File{{Name: "report.txt", Text: asText}, {Name: "report.json", Text: append(asJSON, '\n')}}
+	own := []File{
+		{Name: "report.txt", Text: asText},
+		{Name: "report.json", Text: append(asJSON, '\n')},
+	}
 	if driverLog != nil {
 		own = append(own, File{Name: "driver.log", Text: driverLog})
 	}
@@ -73,8 +82,8 @@ func Archive(dir string, bundle Bundle, result report.Report, files []File, driv
 	return filepath.Join(folder, "report.txt"), nil
 }
 
-// writeFiles writes files below a folder, and nowhere else: the ranks' names
-// come from the cluster, so the operating system is told the bounds (os.Root).
+// writeFiles writes files below a folder, and nowhere else: the names come from the cluster, so the
+// operating system enforces the folder (os.Root).
 func writeFiles(folder string, files []File) (err error) {
 	if err := os.MkdirAll(folder, folderMode); err != nil {
 		return fmt.Errorf("writing evidence: %w", err)
@@ -96,13 +105,19 @@ func writeFiles(folder string, files []File) (err error) {
 	return nil
 }
 
-// text is the report for people.
+// text returns the report for people.
 func text(bundle Bundle, result report.Report) ([]byte, error) {
 	var out bytes.Buffer
 	if bundle.Rehearsed {
 		fmt.Fprintln(&out, RehearsedNotice)
 	}
-	fmt.Fprintf(&out, "submission %s, attempt %d, proof %.12s\n", bundle.SubmissionID, bundle.Attempt, bundle.ProofHash)
+	fmt.Fprintf(
+		&out,
+		"submission %s, attempt %d, proof %.12s\n",
+		bundle.SubmissionID,
+		bundle.Attempt,
+		bundle.ProofHash,
+	)
 	status := string(bundle.Job.Status)
 	if status == "" {
 		status = "unknown to Ray"

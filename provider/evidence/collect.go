@@ -12,16 +12,16 @@ import (
 
 // File is one file that a rank left behind.
 type File struct {
-	// Node is Ray's id of the node it lies on.
+	// Node is Ray's id of the node that the file is on.
 	Node string
 	// Name is unique among the files of a collection; the report keeps it.
 	Name string
 	Text []byte
 }
 
-// Collector keeps the newest complete copy of every file of one job. It is
-// asked again and again while the job runs (Collect), since the files of a node
-// that died cannot be read any more, and once when the job is over (Finish).
+// Collector keeps the newest complete copy of every file of one job. Collect runs again and again
+// while the job runs, because the files of a node that failed cannot be read any more; Finish runs
+// once after the job ended.
 type Collector struct {
 	ray    *rayapi.Client
 	jobID  string
@@ -32,21 +32,24 @@ type Collector struct {
 
 type fileKey struct{ node, base string }
 
-// NewCollector makes a collector of one submission's files.
+// NewCollector returns a collector of one submission's files.
 func NewCollector(ray *rayapi.Client, submissionID string) *Collector {
 	return &Collector{
-		ray: ray, jobID: submissionID, files: map[fileKey]File{}, budget: budget{files: maxFiles, bytes: maxBytes},
+		ray:    ray,
+		jobID:  submissionID,
+		files:  map[fileKey]File{},
+		budget: budget{files: maxFiles, bytes: maxBytes},
 	}
 }
 
-// Collect reads every file of every living node. What one node or file does not
-// yield is in the error; what the others yielded is kept. Copies of a job that
-// runs may end anywhere: only Finish makes them evidence of the whole run.
+// Collect reads every file of every node that is alive. What cannot be read is in the error; what can
+// be read is kept. Copies of a job that runs may end anywhere: only Finish makes them evidence of the
+// whole run.
 func (c *Collector) Collect(ctx context.Context) error {
 	return c.gaps(c.pass(ctx, map[fileKey]bool{}))
 }
 
-// gaps makes one error of what went wrong; nil for nothing.
+// gaps joins failures into one error; nil for none.
 func (c *Collector) gaps(failures []error) error {
 	if len(failures) == 0 {
 		return nil
@@ -54,8 +57,8 @@ func (c *Collector) gaps(failures []error) error {
 	return fmt.Errorf("collecting evidence of %q: %w", c.jobID, errors.Join(failures...))
 }
 
-// pass reads what every living node lists, except what is in fresh already, and
-// adds what it read to fresh.
+// pass reads what every node that is alive lists, except what is in fresh, and adds what it read to
+// fresh.
 func (c *Collector) pass(ctx context.Context, fresh map[fileKey]bool) []error {
 	nodes, err := c.ray.Nodes(ctx)
 	if err != nil {
@@ -71,8 +74,7 @@ func (c *Collector) pass(ctx context.Context, fresh map[fileKey]bool) []error {
 		if err != nil {
 			failures = append(failures, err)
 		}
-		// Counted before anything is read: every name costs a request, whether
-		// it yields a file or not.
+		// Counted before anything is read: every name costs a request.
 		if listed += len(names); listed > c.budget.files {
 			return append(failures, c.budget.tooManyFiles())
 		}
@@ -103,9 +105,20 @@ func (c *Collector) read(ctx context.Context, key fileKey) error {
 		return c.budget.tooManyFiles()
 	}
 	others := c.bytes - int64(len(old.Text))
-	text, err := c.ray.ReadLogAtMost(ctx, key.node, c.folder()+key.base, min(c.budget.bytes-others, rayapi.MaxLogBytes))
+	text, err := c.ray.ReadLogAtMost(
+		ctx,
+		key.node,
+		c.folder()+key.base,
+		min(c.budget.bytes-others, rayapi.MaxLogBytes),
+	)
 	if errors.Is(err, rayapi.ErrTooLong) {
-		return fmt.Errorf("%w: %d bytes in %d files are here, and one more: %w", ErrTooMuch, others, len(c.files), err)
+		return fmt.Errorf(
+			"%w: %d bytes in %d files, and one more file: %w",
+			ErrTooMuch,
+			others,
+			len(c.files),
+			err,
+		)
 	}
 	if err != nil {
 		return err
@@ -115,9 +128,8 @@ func (c *Collector) read(ctx context.Context, key fileKey) error {
 	return nil
 }
 
-// Files returns what was collected, in order of name. A name that two nodes
-// share is told apart by the node's id, of which eight digits are enough for
-// people; ids that agree even in those are written out.
+// Files returns what was collected, in order of name. A name that exists on two nodes is prefixed
+// with the first eight digits of the node's id, or with the whole id where these are equal too.
 func (c *Collector) Files() []File {
 	shared := map[string]int{}
 	short := map[string]int{}

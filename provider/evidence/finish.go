@@ -10,35 +10,34 @@ import (
 )
 
 const (
-	// patience is how long the last collection tries to close a gap. A log agent
-	// that is busy answers 500 for a moment, and a run that cost minutes must not
-	// be thrown away for it; at a cluster's price half a minute is a few cents.
-	patience = 30 * time.Second
-	// retryPause is the time between two tries: an agent that is busy should not
-	// be kept so.
+	// retryTimeout is how long the last collection retries. A log agent that is busy answers 500 for a
+	// moment, and a run that took minutes must not be lost because of it. Half a minute of a cluster
+	// costs a few cents.
+	retryTimeout = 30 * time.Second
+	// retryPause is the time between two tries, so that they do not keep an agent busy.
 	retryPause = 3 * time.Second
 )
 
-// ErrStale marks files that could be copied while the job ran, but not when it
-// was over. Such a copy was cut off at an arbitrary moment: what it shows
-// happened, and what came after is unknown.
+// ErrStale means that files could be copied while the job ran, but not after it ended. Such a copy
+// was cut off at an arbitrary moment: what it shows happened; what came after is unknown.
 var ErrStale = errors.New("not copied again after the job ended")
 
-// Clock tells and passes time; tests have one that does not wait.
+// Clock returns the time and waits; tests replace it.
 type Clock struct {
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Finish is the collection of a job that is over: every file anew. What cannot
-// be had is tried again for about half a minute, and is then in the error, which
-// makes the run inconclusive: no copy from while the job ran counts as whole.
+// Finish collects every file of a job that ended anew. What cannot be read is tried again for about
+// half a minute, and is then in the error, which makes the run inconclusive: no copy that was made
+// while the job ran counts as complete.
 func (c *Collector) Finish(ctx context.Context, clock Clock) error {
-	deadline := clock.Now().Add(patience)
+	deadline := clock.Now().Add(retryTimeout)
 	fresh := map[fileKey]bool{}
 	for {
 		failures := append(c.pass(ctx, fresh), c.stale(fresh)...)
-		if len(failures) == 0 || slices.ContainsFunc(failures, lasting) || !clock.Now().Before(deadline) {
+		if len(failures) == 0 || slices.ContainsFunc(failures, permanent) ||
+			!clock.Now().Before(deadline) {
 			return c.gaps(failures)
 		}
 		if err := clock.Sleep(ctx, retryPause); err != nil {
@@ -47,11 +46,14 @@ func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 	}
 }
 
-// lasting tells gaps that no repetition closes.
-func lasting(err error) bool { return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrForeignName) }
+// permanent reports whether an error does not go away by itself.
+func permanent(
+	err error,
+) bool {
+	return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrForeignName)
+}
 
-// stale returns an error for each node with copies that are not in fresh, in
-// order of the nodes' ids.
+// stale returns an error for each node with copies that are not in fresh, in order of node id.
 func (c *Collector) stale(fresh map[fileKey]bool) []error {
 	names := map[string][]string{}
 	for key := range c.files {

@@ -128,10 +128,10 @@ func TestFinish(t *testing.T) {
 		verdict     report.Verdict
 	}{
 		{"nothing", func(*head) {}, nil, "", 0, 0, report.EFA},
-		{"a node dies", func(h *head) { h.die(second) }, ErrStale, `2 files of node "` + second + `"`, patience, patience + retryPause, report.Inconclusive},
-		{"a node is forgotten", func(h *head) { h.Nodes = h.Nodes[:2] }, ErrStale, second, patience, patience + retryPause, report.Inconclusive},
-		{"a node's listing comes back empty", func(h *head) { clear(h.Files[first]) }, ErrStale, first, patience, patience + retryPause, report.Inconclusive},
-		{"one file is gone", func(h *head) { delete(h.Files[first], left("rank0.json")) }, ErrStale, "1 files of node", patience, patience + retryPause, report.Inconclusive},
+		{"a node dies", func(h *head) { h.die(second) }, ErrStale, `2 files of node "` + second + `"`, retryTimeout, retryTimeout + retryPause, report.Inconclusive},
+		{"a node is forgotten", func(h *head) { h.Nodes = h.Nodes[:2] }, ErrStale, second, retryTimeout, retryTimeout + retryPause, report.Inconclusive},
+		{"a node's listing comes back empty", func(h *head) { clear(h.Files[first]) }, ErrStale, first, retryTimeout, retryTimeout + retryPause, report.Inconclusive},
+		{"one file is gone", func(h *head) { delete(h.Files[first], left("rank0.json")) }, ErrStale, "1 files of node", retryTimeout, retryTimeout + retryPause, report.Inconclusive},
 		{"a node dies and comes back", func(h *head) {
 			h.die(second)
 			h.onSleep = func() { h.state(second, rayapi.Alive) }
@@ -139,7 +139,7 @@ func TestFinish(t *testing.T) {
 		{"an agent is busy for one listing", func(h *head) { h.refuse(listings, 1) }, nil, "", retryPause, retryPause, report.EFA},
 		{"an agent is busy for one file", func(h *head) { h.refuse(downloads, 1) }, nil, "", retryPause, retryPause, report.EFA},
 		{"the head is busy for some time", func(h *head) { h.refuse("/api/v0/nodes", 5) }, nil, "", 5 * retryPause, 5 * retryPause, report.EFA},
-		{"an agent is busy for ever", func(h *head) { h.refuse(listings, forever) }, ErrStale, "Failed to query the data source", patience, patience + retryPause, report.Inconclusive},
+		{"an agent is busy for ever", func(h *head) { h.refuse(listings, forever) }, ErrStale, "Failed to query the data source", retryTimeout, retryTimeout + retryPause, report.Inconclusive},
 		{"a file appears late", func(h *head) {
 			late := h.Files[second][left("rank1.json")]
 			delete(h.Files[second], left("rank1.json"))
@@ -231,10 +231,10 @@ func TestGapsAreExplained(t *testing.T) {
 		gaps        error
 		cause, next string
 	}{
-		{fmt.Errorf("x: %w", ErrStale), "gone when the job had ended", "kubectl get nodes"},
+		{fmt.Errorf("x: %w", ErrStale), "no longer existed when the job had ended", "kubectl get nodes"},
 		{fmt.Errorf("x: %w: %w", ErrTooMuch, ErrStale), "NCCL_DEBUG=TRACE", "NCCL_DEBUG=INFO"},
-		{fmt.Errorf("x: %w: %w", ErrForeignName, ErrStale), "names a node or a file", "kubectl get pods"},
-		{rayapi.ErrUnreachable, "could not be read", "run again"},
+		{fmt.Errorf("x: %w: %w", ErrForeignName, ErrStale), "returned a node id or a file name", "kubectl get pods"},
+		{rayapi.ErrUnreachable, "could not be read", "pulumi up"},
 	}
 	for _, test := range tests {
 		found := gap(test.gaps)

@@ -15,19 +15,18 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Run is everything known about a job that is over.
+// Run is everything that is known about a job that ended.
 type Run struct {
 	Expected
-	// Provider is the libfabric provider that the gate wants.
+	// Provider is the libfabric provider that the gate requires.
 	Provider string
-	// Status is the job's last known status; empty when the head forgot it.
+	// Status is the job's last known status; empty when the head no longer knows the job.
 	Status rayapi.JobStatus
 	Files  []File
-	// Gaps says what could not be collected at the end, as Finish returns it; nil
-	// for nothing.
+	// Gaps is what could not be collected at the end, as Finish returns it; nil for nothing.
 	Gaps error
-	// Counters is how far the EFA hardware counters moved; nil when they could
-	// not be read, which RequireEFACounters makes an error.
+	// Counters is how much the EFA hardware counters increased; nil when they could not be read,
+	// which RequireEFACounters makes an error.
 	Counters           *jobs.Counters
 	RequireEFACounters bool
 }
@@ -50,19 +49,22 @@ type Judgement struct {
 	Result *Result
 }
 
-// Judge weighs a run. The logs say what carried the traffic; the rest can only
-// take an "efa" away, to inconclusive: a log that proves EFA for some ranks, or
-// for a run whose end nobody saw, proves nothing for the whole.
+// Judge judges a run. The logs show what carried the traffic. Everything else can only turn "efa"
+// into inconclusive: a log that proves EFA for some ranks, or for a run whose end is unknown, proves
+// nothing for the whole run.
 func Judge(ctx context.Context, run Run) (Judgement, error) {
 	list, found := manifests(run.Files, run.Expected)
 	found = append(found, checkRanks(list, run.Files, run.Expected)...)
 	found = append(found, checkRun(run)...)
 
 	last, earlier := logs(run.Files, list)
-	// A script that fails before it communicates leaves no log at all, which
-	// proves nothing; checkRanks has said already what is missing.
+	// A script that fails before it communicates leaves no log, which proves nothing. checkRanks has
+	// reported what is missing.
 	verdict := report.Report{
-		Verdict: report.Inconclusive, Communicators: []report.Communicator{}, Ranks: []report.Rank{}, Findings: []report.Finding{},
+		Verdict:       report.Inconclusive,
+		Communicators: []report.Communicator{},
+		Ranks:         []report.Rank{},
+		Findings:      []report.Finding{},
 	}
 	if len(last) > 0 {
 		var err error
@@ -82,11 +84,14 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	}
 	found = append(found, before...)
 	if run.Status == rayapi.Failed && len(last) == 0 && len(earlier) == 0 {
-		// It explains every missing log, so it comes before them.
+		// It explains every missing log, so it comes first.
 		found = append([]report.Finding{failedEarly(run)}, found...)
 	}
 
-	blocked := slices.ContainsFunc(found, func(f report.Finding) bool { return f.Severity == report.Error })
+	blocked := slices.ContainsFunc(
+		found,
+		func(f report.Finding) bool { return f.Severity == report.Error },
+	)
 	if verdict.Verdict == report.EFA && blocked {
 		verdict.Verdict = report.Inconclusive
 	}
@@ -113,19 +118,24 @@ func placeRanks(ranks []report.Rank, manifests []Manifest) {
 	}
 }
 
-// failedEarly says that the script is to blame, and not what logs it.
+// failedEarly is the finding about a script that failed before any rank communicated.
 func failedEarly(run Run) report.Finding {
 	return report.Finding{
-		Code: "job-failed-early", Severity: report.Error, Text: "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
-		Cause: "the script failed before any rank communicated; what it printed last says why",
-		Next:  "mend what the script's last lines say (driver.log beside the report has all of them), then pulumi up",
+		Code:     "job-failed-early",
+		Severity: report.Error,
+		Text:     "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
+		Cause:    "the script failed before any rank communicated",
+		Next:     "fix the error at the end of driver.log, beside the report, then pulumi up",
 	}
 }
 
-// ordered puts errors first, the logs' own before those around them.
+// ordered returns all findings by severity, errors first, in the order of the groups.
 func ordered(groups ...[]report.Finding) []report.Finding {
 	all := slices.Concat(groups...)
-	slices.SortStableFunc(all, func(a, b report.Finding) int { return weight(a.Severity) - weight(b.Severity) })
+	slices.SortStableFunc(
+		all,
+		func(a, b report.Finding) int { return weight(a.Severity) - weight(b.Severity) },
+	)
 	return all
 }
 
@@ -140,8 +150,8 @@ func weight(s report.Severity) int {
 	}
 }
 
-// logs splits the NCCL files: those that the last manifests name, and those of
-// earlier tries of Ray Train.
+// logs returns the NCCL files that the last manifests name, and those of earlier attempts of Ray
+// Train.
 func logs(files []File, list []Manifest) (last, earlier []nccl.Source) {
 	named := map[string]bool{}
 	for _, manifest := range list {
@@ -161,35 +171,49 @@ func logs(files []File, list []Manifest) (last, earlier []nccl.Source) {
 	return last, earlier
 }
 
-// judgeEarlier turns an earlier try off EFA into a warning: the last decides.
-func judgeEarlier(ctx context.Context, sources []nccl.Source, provider string) ([]report.Finding, error) {
+// judgeEarlier returns a warning about an earlier attempt of Ray Train that did not use EFA: the last
+// one decides.
+func judgeEarlier(
+	ctx context.Context,
+	sources []nccl.Source,
+	provider string,
+) ([]report.Finding, error) {
 	if len(sources) == 0 {
 		return nil, nil
 	}
 	result, err := nccl.Judge(ctx, sources, nccl.Options{Provider: provider})
 	if err != nil {
-		return nil, fmt.Errorf("judging the logs of earlier tries: %w", err)
+		return nil, fmt.Errorf("judging the logs of earlier attempts of Ray Train: %w", err)
 	}
 	if result.Verdict != report.NotEFA && result.Verdict != report.Mixed {
 		return nil, nil
 	}
-	return []report.Finding{{
-		Code: "earlier-try-off-efa", Severity: report.Warning, File: sources[0].Name,
-		Text:  fmt.Sprintf("%d logs of earlier tries: %s", len(sources), result.Verdict),
-		Cause: "Ray Train restarted the ranks, and before that they were not on EFA",
-		Next:  "raytrain verdict on these logs in the report's folder",
-	}}, nil
+	return []report.Finding{
+		{
+			Code:     "earlier-try-off-efa",
+			Severity: report.Warning,
+			File:     sources[0].Name,
+			Text: fmt.Sprintf(
+				"%d logs of earlier attempts of Ray Train: %s",
+				len(sources),
+				result.Verdict,
+			),
+			Cause: "Ray Train restarted the ranks, and before that they did not use EFA",
+			Next:  "raytrain verdict LOGS, with these logs from the report's folder",
+		},
+	}, nil
 }
 
-// checkRun says what the run's end and the counters take away.
+// checkRun returns what the job's end, the gaps and the counters say against the run.
 func checkRun(run Run) []report.Finding {
 	var found []report.Finding
-	if run.Status == "" { // first: it explains the gaps
+	if run.Status == "" { // first, because it explains the gaps
 		found = append(found, report.Finding{
-			Code: "ray-head-restarted", Severity: report.Error,
-			Text:  "Ray no longer knows job " + run.SubmissionID,
-			Cause: "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
-			Next:  "kubectl describe the head pod for the reason of its last restart; then run again",
+			Code:     "ray-head-restarted",
+			Severity: report.Error,
+			Text:     "Ray no longer knows job " + run.SubmissionID,
+			Cause:    "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
+			Next:     "kubectl describe pod of the head shows the reason of its last restart; then pulumi up",
 		})
 	}
 	if run.Gaps != nil {
@@ -198,60 +222,74 @@ func checkRun(run Run) []report.Finding {
 	return append(found, checkCounters(run)...)
 }
 
-// gapText is how much of the gaps' text a finding carries: a node that answers
-// nothing is a line for each of its files.
+// gapText is how much of the gaps' text a finding has: a node that does not answer is a line for
+// each of its files.
 const gapText = 2000
 
-// gap says what it means that files could not be had. The gravest reason leads.
+// gap returns the finding about files that could not be read. The most serious reason decides.
 func gap(gaps error) report.Finding {
 	found := report.Finding{
 		Code: "evidence-incomplete", Severity: report.Error, Text: oneLine(gaps.Error()),
-		Cause: "some files could not be read to their end",
-		Next:  "run again while head and workers are up",
+		Cause: "some files could not be read completely",
+		Next:  "pulumi up, while head and workers are running",
 	}
 	if len(found.Text) > gapText {
 		found.Text = strings.ToValidUTF8(found.Text[:gapText], "") + " ..."
 	}
 	switch {
 	case errors.Is(gaps, ErrForeignName):
-		found.Cause = "Ray's head names a node or a file as neither Ray nor the training code does, so nothing was written under that name"
-		found.Next = "look for what else writes into that folder, or answers as the head: kubectl get pods, services; then run again"
+		found.Cause = "Ray's head returned a node id or a file name that neither Ray nor the training code uses; " +
+			"nothing was written under that name"
+		found.Next = "find what else writes to that folder or answers as the head (kubectl get pods,services), then pulumi up"
 	case errors.Is(gaps, ErrTooMuch):
-		found.Cause = fmt.Sprintf("the job left more than %d files or %d MiB, or one file above %d MiB; NCCL_DEBUG=TRACE is the usual reason",
-			maxFiles, maxBytes>>20, rayapi.MaxLogBytes>>20)
+		found.Cause = fmt.Sprintf(
+			"the job left more than %d files or %d MiB, or one file above %d MiB; "+
+				"NCCL_DEBUG=TRACE is the usual reason",
+			maxFiles,
+			maxBytes>>20,
+			rayapi.MaxLogBytes>>20,
+		)
 		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then pulumi up"
 	case errors.Is(gaps, ErrStale):
-		found.Cause = "a worker node or its files were gone when the job had ended: the copies from while it ran may miss what came after"
-		found.Next = "kubectl get nodes,pods -A -o wide and the instances' status say which node left, and why; then run again"
+		found.Cause = "a worker node or its files no longer existed when the job had ended: the copies made while it ran " +
+			"may be incomplete"
+		found.Next = "find the node that left (kubectl get nodes,pods -A -o wide) and the reason in its instance's status, " +
+			"then pulumi up"
 	}
 	return found
 }
 
-// checkCounters holds what the EFA devices moved against the least that the job
-// must have moved. Unreadable counters are a note unless they are asked for.
+// checkCounters compares what the EFA devices moved with the least that the job must have moved.
+// Unreadable counters are a note unless they are required.
 func checkCounters(run Run) []report.Finding {
 	switch {
 	case run.Counters == nil:
 		found := report.Finding{
-			Code: "efa-counters-unreadable", Severity: report.Note,
-			Text:  "no readable hw_counters in the worker pods, before and after the job",
-			Cause: "/sys/class/infiniband shows no EFA counters in the pods, or a pod was replaced: what the devices moved is unknown",
-			Next:  "kubectl exec into a worker: ls /sys/class/infiniband/*/ports/1/hw_counters",
+			Code:     "efa-counters-unreadable",
+			Severity: report.Note,
+			Text:     "no readable hw_counters in the worker pods, before and after the job",
+			Cause: "/sys/class/infiniband has no EFA counters in the pods, or a pod was replaced: " +
+				"what the devices moved is unknown",
+			Next: "kubectl exec WORKER-POD -- sh -c 'ls /sys/class/infiniband/*/ports/1/hw_counters'",
 		}
 		if run.RequireEFACounters {
 			found.Severity = report.Error
 		}
 		return []report.Finding{found}
 	case run.Status != rayapi.Succeeded:
-		return nil // a job that ended early owes less than the bound
+		return nil // the bound is for a job that ran all its steps
 	case run.Counters.TxBytes < max(1, run.Counters.LeastBytes) || run.Counters.RxBytes < max(1, run.Counters.LeastBytes):
-		return []report.Finding{{
-			Code: "efa-counters-low", Severity: report.Error,
-			Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; the job's parameters and steps need %.0f each way",
-				run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
-			Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",
-			Next:  "raytrain verdict on the logs in the report's folder",
-		}}
+		return []report.Finding{
+			{
+				Code:     "efa-counters-low",
+				Severity: report.Error,
+				Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; "+
+					"the job's parameters and steps require %.0f each way",
+					run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
+				Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",
+				Next:  "raytrain verdict FOLDER, with the report's folder",
+			},
+		}
 	default:
 		return nil
 	}

@@ -9,28 +9,26 @@ import (
 	"unicode"
 )
 
-// What Ray's head says comes from a pod that runs the user's code: its names
-// become paths on this machine, and its files lie in this process's memory.
+// Ray's head runs in a pod with the user's code, so its answers are not trusted: its names become
+// paths on this machine, and its files are in this process's memory.
 
 const (
-	// maxBytes and maxFiles bound one collection. A rank leaves two files, and its
-	// log is below 1 MiB at NCCL_DEBUG=INFO: this is enough for 1000 ranks.
+	// maxBytes and maxFiles bound one collection. A rank leaves two files, and its log is below 1 MiB
+	// at NCCL_DEBUG=INFO: this is enough for 1000 ranks.
 	maxBytes = 1 << 30
 	maxFiles = 4096
-	// maxIDLength is above Ray's 56 hexadecimal digits, and maxNameLength what
-	// file systems take.
+	// maxIDLength is above Ray's 56 hexadecimal digits; maxNameLength is the limit of file systems.
 	maxIDLength, maxNameLength = 64, 255
 )
 
-// ErrTooMuch means that the files of a job are more, or larger, than a collection
-// takes.
-var ErrTooMuch = errors.New("more evidence than is collected")
+// ErrTooMuch means that a job left more, or larger, files than a collection accepts.
+var ErrTooMuch = errors.New("too much evidence")
 
-// ErrForeignName means that a node's id or a file's name is none that Ray or the
-// training code gives: it must not become a path.
-var ErrForeignName = errors.New("not a name that Ray or the training code gives")
+// ErrForeignName means that a node's id or a file's name is not one that Ray or the training code
+// uses, so it must not become a path.
+var ErrForeignName = errors.New("not a name that Ray or the training code uses")
 
-// budget is what one collector may hold.
+// budget is how much one collector may hold.
 type budget struct {
 	files int
 	bytes int64
@@ -40,15 +38,18 @@ func (b budget) tooManyFiles() error {
 	return fmt.Errorf("%w: more than %d files", ErrTooMuch, b.files)
 }
 
-// folder is the job's folder below a node's log folder, as every listed name
-// must start.
+// folder returns the job's folder below a node's log folder; every listed name must start with it.
 func (c *Collector) folder() string { return "raytrain/" + c.jobID + "/" }
 
-// list names the finished files that a node has in the job's folder. Names that
-// must not become a path are left out, and in the error.
+// list returns the names of the complete files in the job's folder on a node. Names that must not
+// become a path are in the error instead.
 func (c *Collector) list(ctx context.Context, nodeID string) ([]string, error) {
 	if !plainID(nodeID) {
-		return nil, fmt.Errorf("listing the files of a node: %w: node id %.80q", ErrForeignName, nodeID)
+		return nil, fmt.Errorf(
+			"listing the files of a node: %w: node id %.80q",
+			ErrForeignName,
+			nodeID,
+		)
 	}
 	names, err := c.ray.ListLogs(ctx, nodeID, c.folder()+"*")
 	if err != nil {
@@ -72,17 +73,18 @@ func (c *Collector) list(ctx context.Context, nodeID string) ([]string, error) {
 	return good, nil
 }
 
-// plainID tells ids that are letters and digits only, as Ray's hexadecimal ones
-// are: no path that is made of such an id leads elsewhere.
+// plainID reports whether an id consists of letters and digits, as Ray's hexadecimal ones do: no path
+// that contains such an id leads out of its folder.
 func plainID(id string) bool {
 	return id != "" && len(id) <= maxIDLength && !strings.ContainsFunc(id, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	})
 }
 
-// plainName tells names of one file in one folder, on this system and on others,
-// that a terminal prints as they are.
+// plainName reports whether a name is that of one file in one folder, on any system, and has only
+// printable characters.
 func plainName(name string) bool {
-	return len(name) <= maxNameLength && filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`) &&
+	return len(name) <= maxNameLength && filepath.IsLocal(name) &&
+		!strings.ContainsAny(name, `/\`) &&
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }

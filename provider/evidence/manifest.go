@@ -1,4 +1,4 @@
-// Package evidence gathers what every rank of a job left behind and judges it.
+// Package evidence collects what every rank of a job left behind, judges it and archives it.
 package evidence
 
 import (
@@ -11,8 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Manifest is what a rank says about itself; jobs/train/CONTRACT.md holds the
-// contract.
+// Manifest is what a rank reports about itself; jobs/train/CONTRACT.md is the contract.
 type Manifest struct {
 	Rank      int `json:"rank"`
 	WorldSize int `json:"worldSize"`
@@ -32,7 +31,7 @@ type Manifest struct {
 	Device       string  `json:"device"`
 }
 
-// Expected is what the manifests of one attempt must say.
+// Expected is what the manifests of one attempt must contain.
 type Expected struct {
 	SubmissionID string
 	Nonce        string
@@ -40,19 +39,19 @@ type Expected struct {
 	Nodes        int
 }
 
-// manifests reads the manifests among files of one node each. Those of another
-// run, or placed by another node than they name, are findings and are dropped;
-// of a rank that Train restarted, the last counts.
+// manifests returns the manifests among the files. One of another run, or on another node than it
+// names, becomes a finding instead. Of a rank that Ray Train restarted, the last manifest counts.
 func manifests(files []File, want Expected) ([]Manifest, []report.Finding) {
 	latest := map[int]Manifest{}
 	var found []report.Finding
 	for _, file := range files {
-		if !strings.HasPrefix(path.Base(file.Name), "rank") || !strings.HasSuffix(file.Name, ".json") {
+		if !strings.HasPrefix(path.Base(file.Name), "rank") ||
+			!strings.HasSuffix(file.Name, ".json") {
 			continue
 		}
-		manifest, complaint := parseManifest(file, want)
-		if complaint != nil {
-			found = append(found, *complaint)
+		manifest, problem := parseManifest(file, want)
+		if problem != nil {
+			found = append(found, *problem)
 			continue
 		}
 		if seen, ok := latest[manifest.Rank]; !ok || seen.TrainAttempt < manifest.TrainAttempt {
@@ -77,8 +76,12 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 	var manifest Manifest
 	refuse := func(text, cause string) (Manifest, *report.Finding) {
 		return Manifest{}, &report.Finding{
-			Code: "manifest-invalid", Severity: report.Error, File: file.Name, Text: text, Cause: cause,
-			Next: "read the training code's evidence.py: it must write this attempt's own values",
+			Code:     "manifest-invalid",
+			Severity: report.Error,
+			File:     file.Name,
+			Text:     text,
+			Cause:    cause,
+			Next:     "check the training code's evidence.py: it must write this attempt's values",
 		}
 	}
 	if err := json.Unmarshal(file.Text, &manifest); err != nil {
@@ -86,11 +89,13 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 	}
 	switch {
 	case manifest.Nonce != want.Nonce || manifest.SubmissionID != want.SubmissionID:
-		return refuse(fmt.Sprintf("submissionId %q, nonce %q", manifest.SubmissionID, manifest.Nonce),
-			"the manifest belongs to another run")
+		return refuse(
+			fmt.Sprintf("submissionId %q, nonce %q", manifest.SubmissionID, manifest.Nonce),
+			"the manifest belongs to another run",
+		)
 	case manifest.Node != file.Node:
 		return refuse(fmt.Sprintf("node %q, found on %q", manifest.Node, file.Node),
-			"the manifest lies on another node than it names")
+			"the manifest is on another node than it names")
 	case manifest.Rank < 0 || manifest.Rank >= want.WorldSize || manifest.WorldSize != want.WorldSize:
 		return refuse(fmt.Sprintf("rank %d of %d", manifest.Rank, manifest.WorldSize),
 			fmt.Sprintf("the job must have exactly %d ranks", want.WorldSize))
@@ -98,7 +103,7 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 	return manifest, nil
 }
 
-// checkRanks says which ranks, nodes and NCCL files are missing.
+// checkRanks returns which ranks, nodes and NCCL files are missing.
 func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 	var found []report.Finding
 	present := map[int]bool{}
@@ -109,9 +114,13 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 		if ncclFile(manifest, files) == nil {
 			rank := manifest.Rank
 			found = append(found, report.Finding{
-				Code: "nccl-log-missing", Severity: report.Error, Rank: &rank, File: manifest.NCCLFile,
-				Text: "no file " + manifest.NCCLFile, Cause: "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
-				Next: "read the job's last lines in the report; set NCCL_DEBUG=INFO in the job's environment",
+				Code:     "nccl-log-missing",
+				Severity: report.Error,
+				Rank:     &rank,
+				File:     manifest.NCCLFile,
+				Text:     "no file " + manifest.NCCLFile,
+				Cause:    "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
+				Next:     "read the end of driver.log beside the report; set NCCL_DEBUG=INFO in job.environment",
 			})
 		}
 	}
@@ -123,24 +132,31 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 	}
 	if len(missing) > 0 {
 		found = append(found, report.Finding{
-			Code: "rank-missing", Severity: report.Error,
-			Text:  fmt.Sprintf("%d of %d ranks left a manifest; missing: %s", len(present), want.WorldSize, strings.Join(missing, ", ")),
+			Code:     "rank-missing",
+			Severity: report.Error,
+			Text: fmt.Sprintf(
+				"%d of %d ranks left a manifest; missing: %s",
+				len(present),
+				want.WorldSize,
+				strings.Join(missing, ", "),
+			),
 			Cause: "the ranks never started, or their node's files can no longer be read",
-			Next:  "read the job's last lines in the report",
+			Next:  "read the end of driver.log beside the report",
 		})
 	}
 	if len(missing) == 0 && len(nodes) != want.Nodes {
 		found = append(found, report.Finding{
-			Code: "nodes-not-spanned", Severity: report.Error,
-			Text:  fmt.Sprintf("ranks ran on %d nodes, wanted %d", len(nodes), want.Nodes),
-			Cause: "Ray placed the ranks otherwise: the fabric between the nodes was not exercised as wanted",
-			Next:  "run again; if it repeats, compare `ray status` with the expected GPUs of each node",
+			Code:     "nodes-not-spanned",
+			Severity: report.Error,
+			Text:     fmt.Sprintf("ranks ran on %d nodes, wanted %d", len(nodes), want.Nodes),
+			Cause:    "Ray placed the ranks differently, so the network between the nodes was not used as required",
+			Next:     "pulumi up; if it happens again, compare `ray status` with the expected GPUs of each node",
 		})
 	}
 	return found
 }
 
-// ncclFile is the log that a manifest names, from the manifest's own node.
+// ncclFile returns the log that a manifest names, from the manifest's own node; nil when missing.
 func ncclFile(manifest Manifest, files []File) *File {
 	for i := range files {
 		if files[i].Node == manifest.Node && path.Base(files[i].Name) == manifest.NCCLFile {

@@ -121,8 +121,8 @@ func checkExpectations(in jobs.Inputs, _ property.Value) string {
 	case e.Provider != efaProvider:
 		return fmt.Sprintf("provider %q is not allowed; allowed: %q", e.Provider, efaProvider)
 	case e.Nodes < 2:
-		return fmt.Sprintf("nodes %d is not allowed; allowed: 2 or more, because one node has no traffic between nodes to judge",
-			e.Nodes)
+		return fmt.Sprintf("nodes %d is not allowed; allowed: 2 or more, "+
+			"because one node has no traffic between nodes to judge", e.Nodes)
 	case e.GPUsPerNode < 1 || e.EFAPerNode < 0:
 		return fmt.Sprintf("gpusPerNode %d must be 1 or more, efaPerNode %d 0 or more", e.GPUsPerNode, e.EFAPerNode)
 	case e.WorldSize != e.Nodes*e.GPUsPerNode:

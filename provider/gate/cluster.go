@@ -50,7 +50,7 @@ func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt
 	if err != nil || !running {
 		return attempt.Absent, head{}, err
 	}
-	// A head that runs and does not answer may run the job all the same.
+	// A head that runs and does not answer may still run the job.
 	ray, err := o.connect(ctx)
 	if err != nil {
 		return "", head{}, err
@@ -74,7 +74,7 @@ func (o operation) stop(ctx context.Context, record attempt.Record) error {
 	}
 	o.env.Log(ctx, "stopping job "+record.SubmissionID)
 	if _, err := ray.StopAndWait(ctx, record.SubmissionID, stopTimeout); err != nil {
-		return fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay makes new ones)",
+		return fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones)",
 			err, o.in.Namespace, o.in.RayCluster)
 	}
 	return nil

@@ -53,11 +53,12 @@ func (o operation) stillActive(end outcome) []report.Finding {
 		return nil
 	}
 	return []report.Finding{{
-		Code: "job-still-active", Severity: report.Error, Text: string(end.job.Status) + ": " + end.job.Message,
-		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; it may continue, or start, and hold the GPUs",
-			stopTimeout),
-		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay makes new ones), then pulumi up",
-			o.in.Namespace, o.in.RayCluster),
+		Code: "job-still-active", Severity: report.Error,
+		Text: string(end.job.Status) + ": " + end.job.Message,
+		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; "+
+			"it may continue, or start, and hold the GPUs", stopTimeout),
+		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones), "+
+			"then pulumi up", o.in.Namespace, o.in.RayCluster),
 	}}
 }
 
@@ -78,7 +79,7 @@ func (o operation) attempted(begun run) State {
 func (o operation) refusedBefore(begun run, found []report.Finding) State {
 	state := o.attempted(begun)
 	state.Findings = found
-	state.Refusal = refuse(state, "preflight", "refused before the job: verdict "+string(state.Verdict), "pulumi up")
+	state.Refusal = refuse(state, "preflight", "refused before the job: verdict none", "pulumi up")
 	return state
 }
 

@@ -61,7 +61,8 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		return nil
 	}
 	return fmt.Errorf("deleting training job: %w, so whether job %q still runs on %q is unknown: %w. "+
-		"Next: restore the access (aws eks describe-cluster --name %s --region %s), or forget the job: %s=%s pulumi destroy",
+		"Next: restore the access (aws eks describe-cluster --name %s --region %s), "+
+		"or forget the job: %s=%s pulumi destroy",
 		ErrUnreachable, state.SubmissionID, state.ClusterName, cause,
 		state.ClusterName, state.AWSRegion, AbandonVariable, state.ClusterName)
 }

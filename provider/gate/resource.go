@@ -81,7 +81,8 @@ func splitID(id string) (name, instance string, err error) {
 	return id[:i], id[i+1:], nil
 }
 
-var errForeignID = errors.New("not made by this provider; next: pulumi state delete URN, which forgets the job and stops nothing")
+var errForeignID = errors.New("not made by this provider; " +
+	"next: pulumi state delete URN, which forgets the job and stops nothing")
 
 // proof identifies what a run with these inputs would prove.
 func (t TrainingJob) proof(in jobs.Inputs) (attempt.Proof, error) {

@@ -1,5 +1,5 @@
-// Package kube is the provider's way into one EKS cluster: its API server, its
-// Ray head, commands in its pods, and the question whether it still exists.
+// Package kube connects to one EKS cluster: its API server, its Ray head, commands in its pods, and
+// whether it still exists.
 package kube
 
 import (
@@ -20,34 +20,35 @@ import (
 )
 
 const (
-	// apiTimeout bounds one request to the API server, so that an unreachable
-	// cluster is an error within seconds.
+	// apiTimeout bounds one request to the API server, so that an unreachable cluster is an error
+	// within seconds.
 	apiTimeout = 20 * time.Second
-	// apiRate is far above what a gate asks for; the default of 5 a second
-	// would make each look at the cluster wait for the last.
+	// apiRate is far above what the gate needs. With the default of 5 a second each read of the cluster
+	// would wait for the one before.
 	apiRate, apiBurst = 50, 100
-	// tokenKey is where KubeRay keeps the token in the Secret that it names
-	// like the RayCluster (authOptions, 1.5.1 and later).
+	// tokenKey is the token's key in the Secret that KubeRay names like the RayCluster (authOptions,
+	// 1.5.1 and later).
 	tokenKey = "auth_token"
 )
 
-// Cluster is a connection's settings; nothing is open.
+// Cluster holds how to connect to a cluster; nothing is open.
 type Cluster struct {
 	kubernetes kubernetes.Interface
 	config     *rest.Config
 	user       *clientcmdapi.AuthInfo
 	server     string
-	// execTimeout is the constant, but for tests.
+	// execTimeout is the constant of that name, except in tests.
 	execTimeout time.Duration
 }
 
-// Connect reads a kubeconfig; it does not talk to the cluster yet.
+// Connect parses a kubeconfig; it sends nothing.
 func Connect(kubeconfig string) (*Cluster, error) {
 	parsed, err := clientcmd.Load([]byte(kubeconfig))
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	config, err := clientcmd.NewDefaultClientConfig(*parsed, &clientcmd.ConfigOverrides{}).ClientConfig()
+	config, err := clientcmd.NewDefaultClientConfig(*parsed, &clientcmd.ConfigOverrides{}).
+		ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("reading the kubeconfig: %w", err)
 	}
@@ -58,19 +59,27 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the Kubernetes client: %w", err)
 	}
-	cluster := &Cluster{kubernetes: client, config: config, server: config.Host, execTimeout: execTimeout}
+	cluster := &Cluster{
+		kubernetes:  client,
+		config:      config,
+		server:      config.Host,
+		execTimeout: execTimeout,
+	}
 	if active := parsed.Contexts[parsed.CurrentContext]; active != nil {
 		cluster.user = parsed.AuthInfos[active.AuthInfo]
 	}
 	return cluster, nil
 }
 
-// Kubernetes is the cluster's API.
+// Kubernetes returns a client of the cluster's API.
 func (c *Cluster) Kubernetes() kubernetes.Interface { return c.kubernetes }
 
-// Ray is a client of a RayCluster's head, and the token that it uses, which
-// must not reach any report. The token is empty where the cluster has none.
-func (c *Cluster) Ray(ctx context.Context, namespace, rayCluster string) (*rayapi.Client, string, error) {
+// Ray returns a client of a RayCluster's head, and the token that it uses, which must not reach any
+// report. The token is empty when the cluster has none.
+func (c *Cluster) Ray(
+	ctx context.Context,
+	namespace, rayCluster string,
+) (*rayapi.Client, string, error) {
 	token, err := c.token(ctx, namespace, rayCluster)
 	if err != nil {
 		return nil, "", err
@@ -83,12 +92,19 @@ func (c *Cluster) Ray(ctx context.Context, namespace, rayCluster string) (*rayap
 }
 
 func (c *Cluster) token(ctx context.Context, namespace, rayCluster string) (string, error) {
-	secret, err := c.kubernetes.CoreV1().Secrets(namespace).Get(ctx, rayCluster, metav1.GetOptions{})
+	secret, err := c.kubernetes.CoreV1().
+		Secrets(namespace).
+		Get(ctx, rayCluster, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("reading the Ray token of %q in namespace %q: %w", rayCluster, namespace, err)
+		return "", fmt.Errorf(
+			"reading the Ray token of %q in namespace %q: %w",
+			rayCluster,
+			namespace,
+			err,
+		)
 	}
 	return strings.TrimSpace(string(secret.Data[tokenKey])), nil
 }

@@ -16,44 +16,45 @@ import (
 )
 
 const (
-	// execTimeout bounds one command in a pod, connection included. What the gate
-	// asks takes seconds; an nvidia-smi that is wedged in the kernel would hold the
-	// update, and the bill, for ever.
+	// execTimeout bounds one command in a pod, connection included. The gate's commands take seconds; an
+	// nvidia-smi that hangs in the kernel would block the update forever.
 	execTimeout = 60 * time.Second
-	// execOutput bounds, in bytes, what a command may print on each of its two
-	// streams. The gate's commands print a few KiB; the pod decides how much
-	// arrives here.
+	// execOutput bounds, in bytes, what a command may print on each of its two streams. The gate's
+	// commands print a few KiB; the pod decides how much arrives here.
 	execOutput = 1 << 20
-	// quoted is how much of an output an error repeats, in bytes.
+	// quoted is how much of an output an error contains, in bytes.
 	quoted = 512
 )
 
 var (
 	// ErrExecTimeout means that a command in a pod did not end in time.
-	ErrExecTimeout = errors.New("no end in time")
-	// ErrExecOutput means that a command in a pod printed more than is taken.
-	ErrExecOutput = errors.New("more output than is taken")
+	ErrExecTimeout = errors.New("timed out")
+	// ErrExecOutput means that a command in a pod printed too much.
+	ErrExecOutput = errors.New("too much output")
 )
 
-// Exec runs a command in a pod's first container, which in KubeRay's pods is
-// Ray's, and returns its standard output. A command that does not end within a
-// minute, or prints more than 1 MiB on one of its streams, is an error; it is
-// not killed in the pod, which Kubernetes has no call for.
-func (c *Cluster) Exec(ctx context.Context, namespace, pod string, command []string) (string, error) {
+// Exec runs a command in a pod's first container, which is Ray's in KubeRay's pods, and returns its
+// standard output. A command that does not end within a minute, or prints more than 1 MiB on one of
+// its streams, is an error; it is not killed in the pod, because the Kubernetes API cannot do that.
+func (c *Cluster) Exec(
+	ctx context.Context,
+	namespace, pod string,
+	command []string,
+) (string, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, c.execTimeout,
 		fmt.Errorf("%w: %w after %s", ErrExecTimeout, context.DeadlineExceeded, c.execTimeout))
 	defer stop()
 	executor, err := c.executor(ctx, namespace, pod, command)
 	if err != nil {
-		return "", errors.Join(err, context.Cause(ctx)) // the cause says whose deadline it was
+		return "", errors.Join(err, context.Cause(ctx)) // the cause shows whose deadline it was
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stdout := &capture{name: "standard output", cancel: cancel}
 	stderr := &capture{name: "standard error", cancel: cancel}
 	done := make(chan error, 1)
-	// Beside this function, not in it: client-go's SPDY upgrade waits for the
-	// server's reply whatever the context says.
+	// In a goroutine, because client-go's SPDY upgrade waits for the server's reply and ignores the
+	// context.
 	go func() {
 		done <- executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdout: stdout, Stderr: stderr})
 	}()
@@ -61,26 +62,43 @@ func (c *Cluster) Exec(ctx context.Context, namespace, pod string, command []str
 	case err = <-done:
 	case <-ctx.Done():
 	}
-	if cause := context.Cause(ctx); cause != nil { // it explains whatever the stream says
+	if cause := context.Cause(ctx); cause != nil { // it explains the stream's error
 		err = cause
 	}
 	if err != nil {
-		return "", fmt.Errorf("running %q in pod %q: %w%s", clipped(strings.Join(command, " ")), pod, err, said(stdout, stderr))
+		return "", fmt.Errorf(
+			"running %q in pod %q: %w%s",
+			clipped(strings.Join(command, " ")),
+			pod,
+			err,
+			said(stdout, stderr),
+		)
 	}
 	return stdout.String(), nil
 }
 
-// executor prepares a command in a pod, over a websocket or, where the API
-// server has none, SPDY.
-func (c *Cluster) executor(ctx context.Context, namespace, pod string, command []string) (remotecommand.Executor, error) {
+// executor prepares a command in a pod, over a websocket or, if the API server does not support that,
+// SPDY.
+func (c *Cluster) executor(
+	ctx context.Context,
+	namespace, pod string,
+	command []string,
+) (remotecommand.Executor, error) {
 	object, err := c.kubernetes.CoreV1().Pods(namespace).Get(ctx, pod, metav1.GetOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("looking up pod %q in namespace %q: %w", pod, namespace, err)
 	}
-	url := c.kubernetes.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
+	url := c.kubernetes.CoreV1().
+		RESTClient().
+		Post().
+		Resource("pods").
+		Namespace(namespace).
+		Name(pod).
+		SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{
 			Container: object.Spec.Containers[0].Name, Command: command, Stdout: true, Stderr: true,
-		}, scheme.ParameterCodec).URL()
+		}, scheme.ParameterCodec).
+		URL()
 	websocket, err := remotecommand.NewWebSocketExecutor(c.config, "GET", url.String())
 	if err != nil {
 		return nil, fmt.Errorf("preparing a command in pod %q: %w", pod, err)
@@ -98,9 +116,9 @@ func (c *Cluster) executor(ctx context.Context, namespace, pod string, command [
 	return executor, nil
 }
 
-// capture keeps what a command prints on one stream. When that is too much it
-// ends the command's session: an error of Write would not, since client-go goes
-// on reading, and logs it. The stream may still write when Exec has given up.
+// capture keeps what a command prints on one stream. When that is too much it ends the command's
+// session: an error of Write would not, because client-go logs it and continues to read. The stream
+// may still write after Exec has returned.
 type capture struct {
 	name   string
 	cancel context.CancelCauseFunc
@@ -109,7 +127,7 @@ type capture struct {
 	text strings.Builder
 }
 
-// Write takes all of p, or nothing and the session's end.
+// Write keeps all of p, or ends the session and keeps nothing of it.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +144,7 @@ func (c *capture) String() string {
 	return c.text.String()
 }
 
-// said quotes the last lines of both streams: of a script, they tell how far it
-// came.
+// said quotes the last line of each stream, which shows how far a script came.
 func said(streams ...*capture) string {
 	var all strings.Builder
 	for _, stream := range streams {
@@ -136,13 +153,13 @@ func said(streams ...*capture) string {
 			text = text[i+1:]
 		}
 		if text != "" {
-			fmt.Fprintf(&all, "; last on its %s: %q", stream.name, clipped(text))
+			fmt.Fprintf(&all, "; last line on its %s: %q", stream.name, clipped(text))
 		}
 	}
 	return all.String()
 }
 
-// clipped is text without what is beyond a few hundred bytes.
+// clipped returns text, shortened to a few hundred bytes.
 func clipped(text string) string {
 	if len(text) <= quoted {
 		return text

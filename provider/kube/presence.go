@@ -15,30 +15,28 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Presence is whether an EKS cluster exists.
+// Presence says whether an EKS cluster exists.
 type Presence string
 
-// The answers. Unknown is what an error leaves; it is never taken for Gone.
+// The answers. Unknown comes with an error; it is never treated as Gone.
 const (
 	Present Presence = "present"
 	Gone    Presence = "gone"
 	Unknown Presence = "unknown"
 )
 
-// askTimeout bounds one call of the AWS command line, which retries by itself.
+// askTimeout bounds one call of the AWS CLI, which retries by itself.
 const askTimeout = 45 * time.Second
 
-// resourceNotFound is how the AWS command line names EKS's answer for a
-// cluster that does not exist (eks:DescribeCluster, ResourceNotFoundException).
+// resourceNotFound is EKS's error code for a cluster that does not exist, as the AWS CLI prints it.
 const resourceNotFound = "ResourceNotFoundException"
 
-// Presence asks EKS whether the cluster behind the kubeconfig exists, through
-// the same `aws` program, profile and environment that the kubeconfig uses for
-// its tokens. A cluster of the same name at another address is another cluster:
-// the one of the kubeconfig is gone.
+// Presence asks EKS whether the kubeconfig's cluster exists, through the same `aws` program, profile
+// and environment that the kubeconfig uses for its tokens. A cluster of the same name at another
+// address is another cluster: the kubeconfig's is gone.
 func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, error) {
 	if c.user == nil || c.user.Exec == nil {
-		return Unknown, errors.New("asking EKS for the cluster: the kubeconfig names no aws program")
+		return Unknown, errors.New("asking EKS for the cluster: the kubeconfig has no aws command")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -49,7 +47,12 @@ func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, 
 		if strings.Contains(stderr.String(), resourceNotFound) {
 			return Gone, nil
 		}
-		return Unknown, fmt.Errorf("asking EKS for cluster %q: %w: %s", name, err, strings.TrimSpace(stderr.String()))
+		return Unknown, fmt.Errorf(
+			"asking EKS for cluster %q: %w: %s",
+			name,
+			err,
+			strings.TrimSpace(stderr.String()),
+		)
 	}
 	var reply struct {
 		Cluster struct {
@@ -65,8 +68,21 @@ func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, 
 	return Present, nil
 }
 
-func describeCommand(ctx context.Context, config *clientcmdapi.ExecConfig, name, region string) *exec.Cmd {
-	args := []string{"eks", "describe-cluster", "--name", name, "--region", region, "--output", "json"}
+func describeCommand(
+	ctx context.Context,
+	config *clientcmdapi.ExecConfig,
+	name, region string,
+) *exec.Cmd {
+	args := []string{
+		"eks",
+		"describe-cluster",
+		"--name",
+		name,
+		"--region",
+		region,
+		"--output",
+		"json",
+	}
 	if i := slices.Index(config.Args, "--profile"); i >= 0 && i+1 < len(config.Args) {
 		args = append(args, "--profile", config.Args[i+1])
 	}

@@ -24,5 +24,11 @@ func LeastBytes(parameters int64, steps, nodes int) float64 {
 	if parameters < 1 || steps < 1 || nodes < 2 {
 		return 0
 	}
-	return float64(steps) * collectivesPerStep * float64(parameters) * bytesPerElement * float64(nodes-1)
+	return float64(
+		steps,
+	) * collectivesPerStep * float64(
+		parameters,
+	) * bytesPerElement * float64(
+		nodes-1,
+	)
 }

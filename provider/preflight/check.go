@@ -9,8 +9,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Check compares facts with what is wanted. No finding means go. The order is
-// that of causes: what is wrong with a node comes before what follows from it.
+// Check compares facts with what is wanted. No finding means that the job can be submitted. Causes
+// come before their effects: a problem of a node before the pods that wait for it.
 func Check(facts Facts, want Wanted) []report.Finding {
 	var found []report.Finding
 	found = append(found, checkNodes(facts.Nodes, want)...)
@@ -26,10 +26,12 @@ func finding(code, text, cause, next string) report.Finding {
 func checkNodes(nodes []Node, want Wanted) []report.Finding {
 	var found []report.Finding
 	if len(nodes) < want.Nodes {
-		found = append(found, finding("gpu-nodes-missing",
+		found = append(found, finding(
+			"gpu-nodes-missing",
 			fmt.Sprintf("%d of %d nodes of type %s", len(nodes), want.Nodes, want.InstanceType),
-			"the GPU node group has not delivered its nodes: no capacity in the zone, no quota, or they did not join",
-			"kubectl get nodes -L node.kubernetes.io/instance-type,topology.kubernetes.io/zone"))
+			"the GPU node group has too few nodes: no capacity in the zone, no quota, or they did not join",
+			"kubectl get nodes -L node.kubernetes.io/instance-type,topology.kubernetes.io/zone",
+		))
 	}
 	for _, node := range nodes {
 		found = append(found, checkNode(node, want)...)
@@ -47,36 +49,69 @@ func checkNode(node Node, want Wanted) []report.Finding {
 	if node.GPUs < int64(want.GPUsPerNode) {
 		cause, next := explain(node, node.GPUPlugin, "NVIDIA",
 			"the driver or the AMI does not match the instance")
-		found = append(found, finding("gpu-device-missing",
-			fmt.Sprintf("node %s: allocatable %s = %d, wanted %d", node.Name, GPUResource, node.GPUs, want.GPUsPerNode),
-			cause, next))
+		found = append(found, finding(
+			"gpu-device-missing",
+			fmt.Sprintf(
+				"node %s: allocatable %s = %d, wanted %d",
+				node.Name,
+				GPUResource,
+				node.GPUs,
+				want.GPUsPerNode,
+			),
+			cause,
+			next,
+		))
 	}
 	if node.EFA < int64(want.EFAPerNode) {
 		cause, next := explain(node, node.EFAPlugin, "EFA",
 			"the launch template gave the instance no EFA interface (InterfaceType efa)")
-		found = append(found, finding("efa-device-missing",
-			fmt.Sprintf("node %s: allocatable %s = %d, wanted %d", node.Name, EFAResource, node.EFA, want.EFAPerNode),
-			cause, next))
+		found = append(found, finding(
+			"efa-device-missing",
+			fmt.Sprintf(
+				"node %s: allocatable %s = %d, wanted %d",
+				node.Name,
+				EFAResource,
+				node.EFA,
+				want.EFAPerNode,
+			),
+			cause,
+			next,
+		))
 	}
 	return found
 }
 
-// explain says why a device is not allocatable, by the state of its plugin's
-// pod. deviceless is the cause when the plugin itself is there.
+// explain returns why a device is not allocatable, from the state of its plugin's pod. deviceless is
+// the cause when the plugin itself runs.
 func explain(node Node, plugin Plugin, name, deviceless string) (cause, next string) {
 	switch {
 	case plugin.Pod == "" && plugin.Absent == "":
-		return fmt.Sprintf("the %s device plugin's pod for this node is on its way", name),
+		return fmt.Sprintf("the %s device plugin's pod on this node is starting", name),
 			"kubectl get pods -A --field-selector spec.nodeName=" + node.Name
 	case plugin.Pod == "":
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
 	case plugin.Trouble != "":
-		return fmt.Sprintf("%s, so the %s device plugin's pod %s does not run (%s)", deviceless, name, plugin.Pod, plugin.Trouble),
-			logsOf(plugin.Pod)
+		return fmt.Sprintf(
+				"%s, so the %s device plugin's pod %s does not run (%s)",
+				deviceless,
+				name,
+				plugin.Pod,
+				plugin.Trouble,
+			),
+			logsOf(
+				plugin.Pod,
+			)
 	default:
-		return fmt.Sprintf("%s: the %s device plugin runs (%s) and finds no device", deviceless, name, plugin.Pod),
-			logsOf(plugin.Pod)
+		return fmt.Sprintf(
+				"%s: the %s device plugin runs (%s) and finds no device",
+				deviceless,
+				name,
+				plugin.Pod,
+			),
+			logsOf(
+				plugin.Pod,
+			)
 	}
 }
 
@@ -97,16 +132,23 @@ func checkPods(pods []Pod, want Wanted) []report.Finding {
 		found = append(found, checkPod(pod, want)...)
 	}
 	if heads != 1 || workers != want.Nodes {
-		found = append(found, finding("ray-pods-missing",
-			fmt.Sprintf("%d head and %d worker pods of RayCluster %s, wanted 1 and %d", heads, workers, want.RayCluster, want.Nodes),
+		found = append(found, finding(
+			"ray-pods-missing",
+			fmt.Sprintf(
+				"%d head and %d worker pods of RayCluster %s, wanted 1 and %d",
+				heads,
+				workers,
+				want.RayCluster,
+				want.Nodes,
+			),
 			"the KubeRay operator has not made the pods, or is replacing them",
-			fmt.Sprintf("kubectl -n %s describe raycluster %s", want.Namespace, want.RayCluster)))
+			fmt.Sprintf("kubectl -n %s describe raycluster %s", want.Namespace, want.RayCluster),
+		))
 	}
 	return found
 }
 
-// inOrderOfCause puts pods without a node first, then the head: the others wait
-// for them.
+// inOrderOfCause returns pods without a node first, then the head: the others wait for them.
 func inOrderOfCause(pods []Pod) []Pod {
 	rank := func(p Pod) int {
 		switch {
@@ -120,41 +162,85 @@ func inOrderOfCause(pods []Pod) []Pod {
 			return 3
 		}
 	}
-	return slices.SortedStableFunc(slices.Values(pods), func(a, b Pod) int { return rank(a) - rank(b) })
+	return slices.SortedStableFunc(
+		slices.Values(pods),
+		func(a, b Pod) int { return rank(a) - rank(b) },
+	)
 }
 
 func checkPod(pod Pod, want Wanted) []report.Finding {
 	describe := fmt.Sprintf("kubectl -n %s describe pod %s", want.Namespace, pod.Name)
 	var found []report.Finding
 	if pod.lacksEFA(want) {
-		found = append(found, finding("efa-not-requested",
-			fmt.Sprintf("pod %s asks for %d %s, wanted %d", pod.Name, pod.EFA, EFAResource, want.EFAPerNode),
-			"the worker does not request "+EFAResource+", and Kubernetes gives a container only the devices that it requests: NCCL would find no EFA",
-			fmt.Sprintf("kubectl -n %s get raycluster %s -o yaml, then add %s to the worker's requests and limits",
-				want.Namespace, want.RayCluster, EFAResource)))
+		found = append(found, finding(
+			"efa-not-requested",
+			fmt.Sprintf(
+				"pod %s requests %d %s, wanted %d",
+				pod.Name,
+				pod.EFA,
+				EFAResource,
+				want.EFAPerNode,
+			),
+			"the worker does not request "+EFAResource+", "+
+				"and Kubernetes gives a container only the devices that it requests: NCCL would find no EFA",
+			fmt.Sprintf(
+				"kubectl -n %s get raycluster %s -o yaml, then add %s to the worker's requests and limits",
+				want.Namespace,
+				want.RayCluster,
+				EFAResource,
+			),
+		))
 	}
 	if !pod.Ready {
 		trouble := pod.Trouble
 		if trouble == "" {
 			trouble = "starting"
 		}
-		found = append(found, finding("ray-pod-not-ready", fmt.Sprintf("pod %s: %s", pod.Name, trouble), podCause(pod), podNext(pod, describe)))
+		found = append(
+			found,
+			finding(
+				"ray-pod-not-ready",
+				fmt.Sprintf("pod %s: %s", pod.Name, trouble),
+				podCause(pod),
+				podNext(pod, describe),
+			),
+		)
 	}
 	if current, known := want.Templates.current(pod); known && !current {
-		found = append(found, finding("pod-outdated",
-			fmt.Sprintf("pod %s was made from another template than RayCluster %s has now", pod.Name, want.RayCluster),
-			"KubeRay keeps pods when its own version changes in the same update, so this one is older than the spec",
-			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name)))
+		found = append(found, finding(
+			"pod-outdated",
+			fmt.Sprintf(
+				"pod %s was made from another template than RayCluster %s has now",
+				pod.Name,
+				want.RayCluster,
+			),
+			"KubeRay keeps pods when its own version changes in the same update, so this pod is older than the spec",
+			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name),
+		))
 	}
 	switch {
 	case pod.Ready && pod.ImageID == "":
-		found = append(found, finding("image-unknown", fmt.Sprintf("pod %s is ready and Kubernetes does not tell its imageID", pod.Name),
-			"what the pod runs cannot be compared with the wanted digest", describe))
+		found = append(
+			found,
+			finding(
+				"image-unknown",
+				fmt.Sprintf("pod %s is ready, but its status has no imageID", pod.Name),
+				"what the pod runs cannot be compared with the wanted digest",
+				describe,
+			),
+		)
 	case pod.ImageID != "" && digest(pod.ImageID) != digest(want.ImageDigest):
-		found = append(found, finding("image-digest-mismatch",
-			fmt.Sprintf("pod %s runs %s, wanted %s", pod.Name, pod.ImageID, digest(want.ImageDigest)),
-			"KubeRay keeps pods when only their template changes, so this one is older than the settings",
-			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name)))
+		found = append(found, finding(
+			"image-digest-mismatch",
+			fmt.Sprintf(
+				"pod %s runs %s, wanted %s",
+				pod.Name,
+				pod.ImageID,
+				digest(want.ImageDigest),
+			),
+			"KubeRay keeps pods when only their template changes, so this pod is older than the settings",
+			fmt.Sprintf("kubectl -n %s delete pod %s", want.Namespace, pod.Name),
+		))
 	}
 	return found
 }
@@ -162,19 +248,23 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 func podCause(pod Pod) string {
 	switch {
 	case strings.Contains(pod.Trouble, EFAResource) || strings.Contains(pod.Trouble, GPUResource):
-		return "no node has the devices that the pod asks for"
+		return "no node has the devices that the pod requests"
 	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
-		return fmt.Sprintf("the %s asks for %s CPU, which no node that may take it has free beside the pods that it runs already", pod.role(), pod.CPU)
+		return fmt.Sprintf(
+			"the %s requests %s CPU, more than is free on any node that it can run on",
+			pod.role(),
+			pod.CPU,
+		)
 	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
-		return "the " + pod.role() + " asks for more memory than any node that may take it has free beside the pods that it runs already"
+		return "the " + pod.role() + " requests more memory than is free on any node that it can run on"
 	case pod.Node == "":
-		return "no node takes the pod: resources, labels or taints do not match"
+		return "the pod fits no node: resources, labels or taints do not match"
 	case strings.Contains(pod.Trouble, "Image"):
 		return "the image cannot be pulled: digest, registry or permission"
 	case strings.Contains(pod.Trouble, "wait-gcs-ready"):
-		return "the worker cannot reach the head's GCS (port 6379): name, policy or the head itself"
+		return "the worker cannot reach the head's GCS (port 6379): DNS, a network policy or the head itself"
 	default:
-		return "its container has not passed its probes"
+		return "its container has not passed its readiness probe"
 	}
 }
 
@@ -185,19 +275,19 @@ func (p Pod) role() string {
 	return "Ray worker"
 }
 
-// podNext is the command for a pod that is not ready; describe looks at it.
+// podNext returns the command for a pod that is not ready; describe shows it.
 func podNext(pod Pod, describe string) string {
 	switch {
 	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
-		return "pulumi config set --path ray.headCpu 3 (or a larger system.instanceType), then pulumi up; to look: " + describe
+		return "pulumi config set --path ray.headCpu 3 (or a larger system.instanceType), then pulumi up; details: " + describe
 	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
-		return "pulumi config set --path ray.headMemory 10Gi (or a larger system.instanceType), then pulumi up; to look: " + describe
+		return "pulumi config set --path ray.headMemory 10Gi (or a larger system.instanceType), then pulumi up; details: " + describe
 	default:
 		return describe
 	}
 }
 
-// digest is the part of an image reference that identifies bytes.
+// digest returns the digest of an image reference.
 func digest(reference string) string {
 	if _, after, ok := strings.Cut(reference, "@"); ok {
 		return after
@@ -206,7 +296,11 @@ func digest(reference string) string {
 }
 
 func checkRay(facts Facts, want Wanted) []report.Finding {
-	status := fmt.Sprintf("kubectl -n %s exec %s -- ray status", want.Namespace, headName(facts.Pods))
+	status := fmt.Sprintf(
+		"kubectl -n %s exec %s -- ray status",
+		want.Namespace,
+		headName(facts.Pods),
+	)
 	if facts.RayError != nil {
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
 			"Ray's dashboard on the head does not answer through the API server",
@@ -214,14 +308,25 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 	}
 	usable := 0
 	for _, node := range facts.Ray {
-		if node.State == rayapi.Alive && !node.IsHead && node.Resources["GPU"] >= float64(want.GPUsPerNode) {
+		if node.State == rayapi.Alive && !node.IsHead &&
+			node.Resources["GPU"] >= float64(want.GPUsPerNode) {
 			usable++
 		}
 	}
 	if usable != want.Nodes {
-		return []report.Finding{finding("ray-nodes-missing",
-			fmt.Sprintf("Ray sees %d workers ALIVE with %d GPUs, wanted %d", usable, want.GPUsPerNode, want.Nodes),
-			"workers have not joined, or joined without their GPUs (ready is a sticky state of a RayCluster)", status)}
+		return []report.Finding{
+			finding(
+				"ray-nodes-missing",
+				fmt.Sprintf(
+					"Ray sees %d workers ALIVE with %d GPUs, wanted %d",
+					usable,
+					want.GPUsPerNode,
+					want.Nodes,
+				),
+				"workers have not joined, or joined without their GPUs (a RayCluster stays ready once it was)",
+				status,
+			),
+		}
 	}
 	return nil
 }

@@ -53,7 +53,10 @@ func ParseCounters(output string) (Reading, error) {
 	for line := range strings.Lines(output) {
 		fields := strings.Fields(line)
 		if len(fields) != 3 {
-			return nil, fmt.Errorf("reading EFA counters: line %q does not have three words", strings.TrimSpace(line))
+			return nil, fmt.Errorf(
+				"reading EFA counters: line %q does not have three words",
+				strings.TrimSpace(line),
+			)
 		}
 		value, err := strconv.ParseFloat(fields[2], 64)
 		if err != nil {

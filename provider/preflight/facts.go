@@ -32,21 +32,17 @@ type Node struct {
 	Ready bool
 	// GPUs and EFA are allocatable amounts.
 	GPUs, EFA int64
-	// EFAPlugin is what is known of the EFA device plugin's pod on this node.
-	EFAPlugin Plugin
-	// GPUPlugin is the same for the NVIDIA device plugin.
-	GPUPlugin Plugin
+	// EFAPlugin and GPUPlugin are the device plugins' pods on this node.
+	EFAPlugin, GPUPlugin Plugin
 }
 
 // Plugin is a device plugin's pod on one node.
 type Plugin struct {
 	// Pod is "namespace/name"; empty when the node has none.
 	Pod string
-	// Absent says why the node has no pod of it; empty when it has one, or soon
-	// will.
+	// Absent is why the node has no pod of it; empty when it has one, or will have one soon.
 	Absent string
-	// Trouble says why it does not run, such as "CrashLoopBackOff"; empty when
-	// it runs.
+	// Trouble is why it does not run, such as "CrashLoopBackOff"; empty when it runs.
 	Trouble string
 }
 
@@ -54,16 +50,16 @@ type Plugin struct {
 type Pod struct {
 	Name string
 	Head bool
-	// Node is where it was bound; empty while it waits for one.
+	// Node is the node that it was bound to; empty before that.
 	Node  string
 	Ready bool
-	// Trouble says why it is not ready, in Kubernetes' words.
+	// Trouble is why it is not ready, in Kubernetes' words.
 	Trouble string
-	// CPU is what the Ray container asks for, as Kubernetes writes it.
+	// CPU is the Ray container's request, as Kubernetes writes it.
 	CPU string
-	// EFA is how many EFA devices the Ray container asks for.
+	// EFA is how many EFA devices the Ray container requests.
 	EFA int64
-	// ImageID is what the Ray container really runs; empty until it runs.
+	// ImageID is the image that the Ray container runs; empty until it runs.
 	ImageID string
 	// Group is KubeRay's name of the pod's group, Annotations are the pod's own.
 	Group       string

@@ -15,9 +15,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Gather looks at the cluster once. An error means that Kubernetes itself could
-// not be asked; that Ray could not is a fact.
-func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted) (Facts, error) {
+// Gather reads the state of the cluster once. An error means that the Kubernetes API failed; a
+// failure of Ray is part of the facts.
+func Gather(
+	ctx context.Context,
+	client kubernetes.Interface,
+	ray *rayapi.Client,
+	want Wanted,
+) (Facts, error) {
 	var facts Facts
 	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{
 		LabelSelector: corev1.LabelInstanceTypeStable + "=" + want.InstanceType,
@@ -40,7 +45,7 @@ func Gather(ctx context.Context, client kubernetes.Interface, ray *rayapi.Client
 	if err != nil {
 		return facts, err
 	}
-	// Without a ready head there is nobody to ask, and asking takes long.
+	// Without a ready head Ray cannot answer, and a request would take long.
 	if !slices.ContainsFunc(facts.Pods, func(p Pod) bool { return p.Head && p.Ready }) {
 		facts.RayError = errNoHead
 		return facts, nil
@@ -76,9 +81,9 @@ func gatherNode(
 			continue
 		}
 		switch {
-		case efaPlugin.of(pod.Name, &pod.Spec):
+		case efaPlugin.owns(pod.Name, &pod.Spec):
 			node.EFAPlugin = plugin(pod)
-		case nvidiaPlugin.of(pod.Name, &pod.Spec):
+		case nvidiaPlugin.owns(pod.Name, &pod.Spec):
 			node.GPUPlugin = plugin(pod)
 		}
 	}
@@ -112,7 +117,12 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 		LabelSelector: "ray.io/cluster=" + want.RayCluster,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listing pods of RayCluster %q in namespace %q: %w", want.RayCluster, want.Namespace, err)
+		return nil, fmt.Errorf(
+			"listing pods of RayCluster %q in namespace %q: %w",
+			want.RayCluster,
+			want.Namespace,
+			err,
+		)
 	}
 	var pods []Pod
 	for i := range list.Items {
@@ -121,9 +131,13 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 			continue
 		}
 		pod := Pod{
-			Name: object.Name, Node: object.Spec.NodeName, Group: object.Labels["ray.io/group"], Annotations: object.Annotations,
-			Head:  object.Labels["ray.io/node-type"] == "head",
-			Ready: ready(object), Trouble: trouble(object),
+			Name:        object.Name,
+			Node:        object.Spec.NodeName,
+			Group:       object.Labels["ray.io/group"],
+			Annotations: object.Annotations,
+			Head:        object.Labels["ray.io/node-type"] == "head",
+			Ready:       ready(object),
+			Trouble:     trouble(object),
 		}
 		// KubeRay's Ray container is the first; others are sidecars.
 		if len(object.Spec.Containers) > 0 {
@@ -149,8 +163,7 @@ func ready(pod *corev1.Pod) bool {
 	return false
 }
 
-// trouble is the first reason, in the order in which a pod starts, why it is
-// not running.
+// trouble returns the first reason, in the order in which a pod starts, why it does not run.
 func trouble(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
@@ -161,9 +174,18 @@ func trouble(pod *corev1.Pod) string {
 	for _, status := range statuses {
 		switch {
 		case status.State.Waiting != nil && status.State.Waiting.Reason != "PodInitializing":
-			return fmt.Sprintf("container %s: %s %s", status.Name, status.State.Waiting.Reason, status.State.Waiting.Message)
+			return fmt.Sprintf(
+				"container %s: %s %s",
+				status.Name,
+				status.State.Waiting.Reason,
+				status.State.Waiting.Message,
+			)
 		case status.State.Terminated != nil && status.State.Terminated.ExitCode != 0:
-			return fmt.Sprintf("container %s: exit status %d", status.Name, status.State.Terminated.ExitCode)
+			return fmt.Sprintf(
+				"container %s: exit status %d",
+				status.Name,
+				status.State.Terminated.ExitCode,
+			)
 		case status.State.Running != nil && isInit(pod, status.Name):
 			return fmt.Sprintf("init container %s is still running", status.Name)
 		}
@@ -172,5 +194,8 @@ func trouble(pod *corev1.Pod) string {
 }
 
 func isInit(pod *corev1.Pod, name string) bool {
-	return slices.ContainsFunc(pod.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == name })
+	return slices.ContainsFunc(
+		pod.Spec.InitContainers,
+		func(c corev1.Container) bool { return c.Name == name },
+	)
 }

@@ -2,7 +2,7 @@ package preflight
 
 import "github.com/ray-train-efa/ray-train-efa/jobs"
 
-// NodesSeen is what the stack keeps of the nodes.
+// NodesSeen returns what the state keeps of the nodes.
 func NodesSeen(facts Facts) []jobs.Node {
 	nodes := make([]jobs.Node, 0, len(facts.Nodes))
 	for _, node := range facts.Nodes {
@@ -11,11 +11,17 @@ func NodesSeen(facts Facts) []jobs.Node {
 	return nodes
 }
 
-// PodsSeen is what the stack keeps of the RayCluster's pods.
+// PodsSeen returns what the state keeps of the RayCluster's pods.
 func PodsSeen(facts Facts, want Wanted) []jobs.Pod {
 	pods := make([]jobs.Pod, 0, len(facts.Pods))
 	for _, pod := range facts.Pods {
-		seen := jobs.Pod{Name: pod.Name, Node: pod.Node, Head: pod.Head, ImageDigest: digest(pod.ImageID), FIInfo: jobs.FIInfoUnknown}
+		seen := jobs.Pod{
+			Name:        pod.Name,
+			Node:        pod.Node,
+			Head:        pod.Head,
+			ImageDigest: digest(pod.ImageID),
+			FIInfo:      jobs.FIInfoUnknown,
+		}
 		if current, known := want.Templates.current(pod); known {
 			seen.Current = &current
 		}

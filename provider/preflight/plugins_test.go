@@ -46,8 +46,8 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 	}{
 		{"nothing is amiss", func(*corev1.Node, *appsv1.DaemonSet) {}, ""},
 		{"the label is missing", func(n *corev1.Node, _ *appsv1.DaemonSet) { delete(n.Labels, "nvidia.com/gpu.present") },
-			"its DaemonSet kube-system/nvidia-device-plugin wants a label feature.node.kubernetes.io/pci-10de.present=true, " +
-				"or nvidia.com/gpu.present=true, and the node has none of that"},
+			"its DaemonSet kube-system/nvidia-device-plugin requires a label feature.node.kubernetes.io/pci-10de.present=true, " +
+				"or nvidia.com/gpu.present=true, which the node does not have"},
 		{"the toleration is missing", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Spec.Template.Spec.Tolerations = nil },
 			"its DaemonSet kube-system/nvidia-device-plugin lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule"},
 		{"the selector means other nodes", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Spec.Template.Spec.NodeSelector["role"] = "system" },
@@ -56,7 +56,7 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule})
 		}, ""},
 		{"another chart", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Name = "aws-node" },
-			"there is no DaemonSet of it: its chart is not installed"},
+			"it has no DaemonSet: its chart is not installed"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

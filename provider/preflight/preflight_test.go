@@ -88,9 +88,9 @@ func TestCheck(t *testing.T) {
 			[]string{"efa-device-missing"}, "toleration",
 		},
 		{
-			"the EFA plugin's pod is on its way",
+			"the EFA plugin's pod is is starting",
 			func(f *preflight.Facts) { f.Nodes[0].EFA, f.Nodes[0].EFAPlugin = 0, preflight.Plugin{} },
-			[]string{"efa-device-missing"}, "on its way",
+			[]string{"efa-device-missing"}, "is starting",
 		},
 		{
 			"the EFA plugin crashes, as it does without an EFA interface",
@@ -116,12 +116,12 @@ func TestCheck(t *testing.T) {
 			func(f *preflight.Facts) {
 				f.Pods[0] = preflight.Pod{Name: "head", Head: true, CPU: "4", Trouble: "Unschedulable: 0/3 nodes are available: 1 Insufficient cpu"}
 			},
-			[]string{"ray-pod-not-ready"}, "the Ray head asks for 4 CPU",
+			[]string{"ray-pod-not-ready"}, "the Ray head requests 4 CPU",
 		},
 		{
 			"the workers do not ask for EFA",
 			func(f *preflight.Facts) { f.Pods[2].EFA = 0 },
-			[]string{"efa-not-requested"}, "asks for 0 vpc.amazonaws.com/efa",
+			[]string{"efa-not-requested"}, "requests 0 vpc.amazonaws.com/efa",
 		},
 		{"a worker pod is missing", func(f *preflight.Facts) { f.Pods = f.Pods[:2] }, []string{"ray-pods-missing"}, "1 worker"},
 		{

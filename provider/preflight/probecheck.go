@@ -11,7 +11,7 @@ import (
 
 // The image's CUDA, 13.0, and the oldest driver that supports it. KubeRay replaces the image's
 // entrypoint, which would put CUDA's forward-compatible libraries before an older driver's, so the
-// driver itself must be new enough, or libcuda must report that CUDA all the same.
+// driver itself must be new enough, or libcuda must support that CUDA anyway.
 //
 // Source: CUDA toolkit 13.0 release notes, "CUDA Toolkit and Minimum Required
 // Driver Version for CUDA Minor Version Compatibility": 580 or later.
@@ -33,12 +33,21 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 	switch result.FIInfo {
 	case jobs.FIInfoEFA:
 	case jobs.FIInfoNone:
-		add(severity(want.RequireFIInfo, report.Warning), "fi-info-no-efa", "fi_info -p efa: no data available",
+		add(
+			severity(want.RequireFIInfo, report.Warning),
+			"fi-info-no-efa",
+			"fi_info -p efa: no data available",
 			"libfabric finds no EFA device that it can open in the pod",
-			"sh -c 'fi_info -p efa; ls -l /dev/infiniband'")
+			"sh -c 'fi_info -p efa; ls -l /dev/infiniband'",
+		)
 	default:
-		add(severity(want.RequireFIInfo, report.Note), "fi-info-unknown", "fi_info -p efa gave no answer",
-			"the image has no fi_info, or the command could not be run in the pod", "fi_info -p efa")
+		add(
+			severity(want.RequireFIInfo, report.Note),
+			"fi-info-unknown",
+			"fi_info -p efa gave no answer",
+			"the image has no fi_info, or the command could not be run in the pod",
+			"fi_info -p efa",
+		)
 	}
 	if !want.CUDA {
 		return found
@@ -48,11 +57,21 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 		add(report.Note, "driver-unknown", "nvidia-smi printed no driver version",
 			"the pod has no GPU, or the command could not be run in it", "nvidia-smi")
 	case !enough:
-		add(report.Error, "driver-too-old",
-			fmt.Sprintf("NVIDIA driver %s, supporting CUDA %s; required: driver %d or CUDA %d",
-				orUnknown(result.DriverVersion), orUnknown(result.CUDAVersion), driverMajor, cudaMajor),
+		add(
+			report.Error,
+			"driver-too-old",
+			fmt.Sprintf(
+				"NVIDIA driver %s, supporting CUDA %s; required: driver %d or CUDA %d",
+				orUnknown(
+					result.DriverVersion,
+				),
+				orUnknown(result.CUDAVersion),
+				driverMajor,
+				cudaMajor,
+			),
 			"the nodes' AMI is older than the image's CUDA, and KubeRay's entrypoint loads no compatible libcuda",
-			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release")
+			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release",
+		)
 	}
 	return found
 }

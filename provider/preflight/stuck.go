@@ -32,7 +32,7 @@ func (p *Progress) Stalled(facts Facts, want Wanted, now time.Time) bool {
 	return stalled
 }
 
-// standstills returns what waiting does not fix: devices whose plugin will bring no more, and pods
+// standstills returns what waiting does not fix: devices whose plugin will add no more, and pods
 // that cannot be scheduled although every node has its devices.
 func standstills(facts Facts, want Wanted) []string {
 	var found []string
@@ -61,19 +61,21 @@ func standstills(facts Facts, want Wanted) []string {
 	return found
 }
 
-// finished reports whether a plugin will bring no more devices: it runs, it crashes, or it can have
+// finished reports whether a plugin will add no more devices: it runs, it crashes, or it can have
 // no pod on the node.
 func (p Plugin) finished() bool {
 	if p.Pod == "" {
 		return p.Absent != ""
 	}
-	return p.Trouble == "" || strings.Contains(p.Trouble, "CrashLoopBackOff") || strings.Contains(p.Trouble, "exit status")
+	return p.Trouble == "" || strings.Contains(p.Trouble, "CrashLoopBackOff") ||
+		strings.Contains(p.Trouble, "exit status")
 }
 
 // unschedulable reports whether the scheduler found no node for a pod. The node groups have a fixed
 // size, so no other node will come.
 func (p Pod) unschedulable() bool {
-	return p.Node == "" && strings.HasPrefix(p.Trouble, "Unschedulable") && !strings.Contains(p.Trouble, "node.kubernetes.io/")
+	return p.Node == "" && strings.HasPrefix(p.Trouble, "Unschedulable") &&
+		!strings.Contains(p.Trouble, "node.kubernetes.io/")
 }
 
 // lacksEFA reports whether a worker does not request its node's EFA devices.

@@ -5,13 +5,12 @@ import "encoding/json"
 // headGroup is KubeRay's name of the head's group.
 const headGroup = "headgroup"
 
-// Templates holds the annotations of each group's pod template, by the group's
-// name. KubeRay copies them onto the pods that it makes, so a pod that carries
-// others was made from another template.
+// Templates holds the annotations of each group's pod template, by group name. KubeRay copies them to
+// the pods that it creates, so a pod with other annotations was created from another template.
 type Templates map[string]map[string]string
 
-// ReadTemplates takes the templates' annotations out of a RayCluster's spec;
-// nil when the text is no such spec, such as a hash of one.
+// ReadTemplates returns the templates' annotations in a RayCluster's spec; nil when the text is not a
+// spec.
 func ReadTemplates(spec string) Templates {
 	type group struct {
 		GroupName string `json:"groupName"`
@@ -35,8 +34,8 @@ func ReadTemplates(spec string) Templates {
 	return templates
 }
 
-// current tells whether a pod was made from its group's template; known is
-// false where the template marks nothing.
+// current reports whether a pod was created from its group's template; known is false when the
+// template has no annotations.
 func (t Templates) current(pod Pod) (current, known bool) {
 	group := pod.Group
 	if pod.Head {

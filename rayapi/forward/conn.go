@@ -12,15 +12,15 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// ErrRemote wraps what the node says about a connection it could not make or
-// keep, such as "connection refused".
+// ErrRemote wraps the node's error about a connection that it could not make or keep, such as
+// "connection refused".
 var ErrRemote = errors.New("the node could not forward")
 
-// conn is one forwarded connection on a tunnel of its own.
+// conn is one forwarded connection with its own tunnel.
 type conn struct {
 	tunnel httpstream.Connection
 	data   httpstream.Stream
-	// remote yields the node's complaint, once, and is then closed.
+	// remote returns the node's error, once, and is then closed.
 	remote chan error
 	close  sync.Once
 }
@@ -30,7 +30,7 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the error stream: %w", err)
 	}
-	// Nothing is ever written to it, and the node waits for this half to close.
+	// Nothing is written to it, and the node waits until this half is closed.
 	if err := complaints.Close(); err != nil {
 		return nil, fmt.Errorf("closing our half of the error stream: %w", err)
 	}
@@ -42,7 +42,7 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 			c.remote <- fmt.Errorf("%w: %s", ErrRemote, text)
 		}
 	}()
-	// A node that cannot connect may give up before this stream is open.
+	// A node that cannot connect may close the tunnel before this stream is open.
 	c.data, err = tunnel.CreateStream(headers(corev1.StreamTypeData, port))
 	if err != nil {
 		return nil, c.reason(fmt.Errorf("opening the data stream: %w", err))
@@ -50,24 +50,22 @@ func newConn(tunnel httpstream.Connection, port int) (*conn, error) {
 	return c, nil
 }
 
-// complaintDelay is how long the end of the data waits for the reason of it,
-// which travels on another stream.
-const complaintDelay = 200 * time.Millisecond
+// errorDelay is how long the end of the data waits for its reason, which comes on another stream.
+const errorDelay = 200 * time.Millisecond
 
-// reason is the node's complaint if there is one, else what was seen here.
+// reason returns the node's error if there is one, else the local one.
 func (c *conn) reason(seen error) error {
 	select {
 	case complaint := <-c.remote:
 		if complaint != nil {
 			return complaint
 		}
-	case <-time.After(complaintDelay):
+	case <-time.After(errorDelay):
 	}
 	return seen
 }
 
-// Read reads from the pod. An end of data that the node complains about is an
-// error, not an end, and says why.
+// Read reads from the pod. When the node reports an error, the end of the data is that error.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.data.Read(p)
 	if err != nil {
@@ -79,8 +77,7 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write writes to the pod.
 func (c *conn) Write(p []byte) (int, error) { return c.data.Write(p) }
 
-// Close ends the tunnel. Resetting first discards unsent data, which would
-// block the closing.
+// Close ends the tunnel. Resetting first discards unsent data, which would block.
 func (c *conn) Close() error {
 	var err error
 	c.close.Do(func() {
@@ -90,13 +87,11 @@ func (c *conn) Close() error {
 	return err
 }
 
-// LocalAddr and RemoteAddr have nothing to tell: the ends are a process here
-// and a pod there.
+// LocalAddr and RemoteAddr are placeholders: the ends are a process here and a pod.
 func (c *conn) LocalAddr() net.Addr  { return addr{} }
 func (c *conn) RemoteAddr() net.Addr { return addr{} }
 
-// Deadlines are not supported by the streams; http.Transport sets none, and
-// cancels by closing.
+// Deadlines are not supported by the streams; http.Transport sets none, and cancels by closing.
 func (c *conn) SetDeadline(time.Time) error      { return nil }
 func (c *conn) SetReadDeadline(time.Time) error  { return nil }
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }

@@ -1,6 +1,6 @@
-// Package forward dials a port of a pod through the Kubernetes API server, as
-// kubectl port-forward does but without a local listener: each connection is a
-// tunnel of its own, so a tunnel that died takes one request with it.
+// Package forward dials a port of a pod through the Kubernetes API server, as kubectl port-forward does
+// but without a local listener: each connection has its own tunnel, so a broken tunnel fails one
+// request.
 package forward
 
 import (
@@ -24,13 +24,12 @@ import (
 // ErrNoPod means that no running pod matches, so there is nothing to dial.
 var ErrNoPod = errors.New("no running pod")
 
-// dialTimeout bounds finding the pod and opening the tunnel; an exec credential
-// plugin of the kubeconfig runs within it.
+// dialTimeout bounds finding the pod and opening the tunnel, including an exec credential plugin of the
+// kubeconfig.
 const dialTimeout = 20 * time.Second
 
-// Dialer opens connections to one port of the one pod that matches a selector.
-// The pod is looked up anew for each connection: a head that was replaced has
-// another name.
+// Dialer opens connections to a port of the pod that matches a selector. The pod is looked up for each
+// connection, because a head that was replaced has another name.
 type Dialer struct {
 	Config     *rest.Config
 	Kubernetes kubernetes.Interface
@@ -45,14 +44,14 @@ func HeadSelector(rayCluster string) string {
 	return "ray.io/cluster=" + rayCluster + ",ray.io/node-type=head"
 }
 
-// Transport is an HTTP transport over the dialer. It keeps no connection: one
-// to a head that is gone would hang the next request.
+// Transport returns an HTTP transport over the dialer. It keeps no connection: one to a head that no
+// longer exists would block the next request.
 func (d *Dialer) Transport() *http.Transport {
 	return &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}
 }
 
-// DialContext opens a tunnel; network and address are ignored. When ctx ends
-// while dialling it returns at once and the half-open tunnel is closed behind it.
+// DialContext opens a tunnel; network and address are ignored. When ctx ends it returns immediately,
+// and the tunnel is closed in the background.
 func (d *Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -78,18 +77,25 @@ func (d *Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error)
 	case <-ctx.Done():
 		go func() {
 			if r := <-done; r.conn != nil {
-				_ = r.conn.Close() //nolint:errcheck // nobody is left to tell
+				_ = r.conn.Close() //nolint:errcheck // no caller waits for the error
 			}
 		}()
 		return nil, fmt.Errorf("forwarding port %d of pod %q: %w", d.Port, pod, ctx.Err())
 	}
 }
 
-// pod names the youngest running pod: during a replacement the old one lingers.
+// pod returns the name of the newest running pod: during a replacement the old one may still run.
 func (d *Dialer) pod(ctx context.Context) (string, error) {
-	list, err := d.Kubernetes.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: d.Selector})
+	list, err := d.Kubernetes.CoreV1().
+		Pods(d.Namespace).
+		List(ctx, metav1.ListOptions{LabelSelector: d.Selector})
 	if err != nil {
-		return "", fmt.Errorf("looking for pod %q in namespace %q: %w", d.Selector, d.Namespace, err)
+		return "", fmt.Errorf(
+			"looking for pod %q in namespace %q: %w",
+			d.Selector,
+			d.Namespace,
+			err,
+		)
 	}
 	var found *corev1.Pod
 	for i := range list.Items {
@@ -102,13 +108,17 @@ func (d *Dialer) pod(ctx context.Context) (string, error) {
 		}
 	}
 	if found == nil {
-		return "", fmt.Errorf("looking for pod %q in namespace %q: %w", d.Selector, d.Namespace, ErrNoPod)
+		return "", fmt.Errorf(
+			"looking for pod %q in namespace %q: %w",
+			d.Selector,
+			d.Namespace,
+			ErrNoPod,
+		)
 	}
 	return found.Name, nil
 }
 
-// open makes the tunnel by websocket, or by SPDY where the API server or a
-// proxy before it cannot do that.
+// open opens the tunnel by websocket, or by SPDY if the API server or a proxy does not support that.
 func (d *Dialer) open(pod string) (net.Conn, error) {
 	url := d.Kubernetes.CoreV1().RESTClient().Post().
 		Resource("pods").Namespace(d.Namespace).Name(pod).SubResource("portforward").URL()
@@ -120,16 +130,23 @@ func (d *Dialer) open(pod string) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing SPDY: %w", err)
 	}
-	dialer := portforward.NewFallbackDialerForStreaming(websocket,
-		spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url),
-		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) })
+	dialer := portforward.NewFallbackDialerForStreaming(
+		websocket,
+		spdy.NewDialerForStreaming(
+			upgrader,
+			&http.Client{Transport: transport},
+			http.MethodPost,
+			url,
+		),
+		func(err error) bool { return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err) },
+	)
 	tunnel, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 	if err != nil {
 		return nil, fmt.Errorf("opening a tunnel: %w", err)
 	}
 	conn, err := newConn(tunnel, d.Port)
 	if err != nil {
-		_ = tunnel.Close() //nolint:errcheck // the first error says more
+		_ = tunnel.Close() //nolint:errcheck // the first error explains more
 		return nil, err
 	}
 	return conn, nil
@@ -140,6 +157,6 @@ func headers(kind string, port int) http.Header {
 	h := http.Header{}
 	h.Set(corev1.StreamType, kind)
 	h.Set(corev1.PortHeader, strconv.Itoa(port))
-	h.Set(corev1.PortForwardRequestIDHeader, "0") // one connection a tunnel
+	h.Set(corev1.PortForwardRequestIDHeader, "0") // one connection per tunnel
 	return h
 }

@@ -111,7 +111,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.URL.Path == "/api/version":
-		reply(w, map[string]string{"version": "4", "ray_version": "2.58.0", "session_name": s.Session})
+		reply(
+			w,
+			map[string]string{"version": "4", "ray_version": "2.58.0", "session_name": s.Session},
+		)
 	case strings.HasPrefix(r.URL.Path, "/api/jobs/"):
 		s.serveJobs(w, r, strings.TrimPrefix(r.URL.Path, "/api/jobs/"))
 	case strings.HasPrefix(r.URL.Path, "/api/packages/gcs/"):
@@ -154,12 +157,20 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&submission); err != nil || submission.Entrypoint == "" {
-		http.Error(w, "Traceback (most recent call last):\nTypeError: bad request", http.StatusBadRequest)
+		http.Error(
+			w,
+			"Traceback (most recent call last):\nTypeError: bad request",
+			http.StatusBadRequest,
+		)
 		return
 	}
 	if s.Jobs[submission.ID] != nil {
-		http.Error(w, "Traceback (most recent call last):\nValueError: Job with submission_id "+submission.ID+
-			" already exists. Please use a different submission_id.", http.StatusInternalServerError)
+		http.Error(
+			w,
+			"Traceback (most recent call last):\nValueError: Job with submission_id "+submission.ID+
+				" already exists. Please use a different submission_id.",
+			http.StatusInternalServerError,
+		)
 		return
 	}
 	job := &rayapi.Job{
@@ -228,7 +239,11 @@ func (s *Server) serveLogFile(w http.ResponseWriter, r *http.Request) {
 	}
 	text, ok := s.Files[query.Get("node_id")][query.Get("filename")]
 	if !ok {
-		http.Error(w, "A file is not found at: "+query.Get("filename"), http.StatusInternalServerError)
+		http.Error(
+			w,
+			"A file is not found at: "+query.Get("filename"),
+			http.StatusInternalServerError,
+		)
 		return
 	}
 	if query.Get("lines") != "-1" { // the default is the last 1000 lines
