@@ -120,7 +120,8 @@ func chooseRepository(request Request, settings []byte) (string, error) {
 	return project.Config.ImageRepository.Default, nil
 }
 
-// resolve asks the registry what the tag is now; the stack is for the command that a refusal names.
+// resolve returns the digest that the registry has for the tag now. The stack is for the command in
+// an error.
 func resolve(ctx context.Context, repository, tag, stack string) (string, error) {
 	if strings.HasPrefix(tag, "sha256:") || strings.Contains(repository, "@") {
 		return "", fmt.Errorf("resolving %q of %q: that is a digest already: set it with pulumi config set imageDigest", tag, repository)

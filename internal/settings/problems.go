@@ -13,7 +13,7 @@ type Problem struct {
 	Key string
 	// Value is what was set; meaningless when Missing.
 	Value string
-	// Missing tells a setting that nobody set from one that is set badly.
+	// Missing is true for a required setting without a value.
 	Missing bool
 	// Cause says what is wrong with the value; empty when Allowed says it all.
 	Cause string

@@ -27,7 +27,7 @@ type lookup struct {
 var _ capacity.Source = lookup{}
 
 // errReply means that AWS replied what its API does not document.
-var errReply = errors.New("the reply makes no sense")
+var errReply = errors.New("the reply is inconsistent")
 
 func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {
 	return lookup{ctx: ctx, option: pulumi.Provider(provider), cluster: cluster, tags: stackTags(ctx)}

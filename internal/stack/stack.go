@@ -44,7 +44,7 @@ func run(ctx *pulumi.Context, report reporter) error {
 		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.ToStringMap(stackTags(ctx))},
 	})
 	if err != nil {
-		return fmt.Errorf("making the AWS provider: %w", err)
+		return fmt.Errorf("creating the AWS provider: %w", err)
 	}
 	plan, err := checkCapacity(ctx, report, provider, s)
 	if err != nil {
@@ -83,7 +83,7 @@ const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack
 	"next:     pulumi config set --path 'publicAccessCidrs[0]' " +
 	"\"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs inside that VPC"
 
-// stackTags are on everything that the stack makes in AWS.
+// stackTags are on everything that the stack creates in AWS.
 func stackTags(ctx *pulumi.Context) map[string]string {
 	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
 }

@@ -13,7 +13,7 @@ const clusterTag = "eks:cluster-name"
 
 // OtherInstances calls ec2:DescribeInstances: once for all of the families, for the Spot ones,
 // which have quotas of their own, and for this cluster's, and once more for each instance that is
-// left, whose type only that tells.
+// left, whose type only that call returns.
 func (l lookup) OtherInstances(families []string) (map[string]int, error) {
 	var prefixes []string
 	for _, family := range families {

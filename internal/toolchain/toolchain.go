@@ -1,4 +1,4 @@
-// Package toolchain says where the programs lie that a rehearsal runs: the Pulumi engine and its
+// Package toolchain finds the programs that a rehearsal runs: the Pulumi engine and its
 // providers, the parts of a Kubernetes control plane, the KubeRay operator and Ray. Set-up
 // (tools/setup) builds or installs them into a cache outside the checkout and links them into the
 // checkout's bin folder; this package only finds them there.
@@ -36,8 +36,8 @@ type Kubernetes struct {
 type Toolchain struct {
 	// Root is the checkout.
 	Root string
-	// Cache is the folder outside the checkout that the parts really lie in: whoever hides folders
-	// from a program that is part of the toolchain must leave it this one.
+	// Cache is the folder outside the checkout that holds the parts. A program of the toolchain needs
+	// to see it.
 	Cache string
 	// Bin is the checkout's bin folder, for the PATH of the engine and its providers.
 	Bin string
@@ -93,7 +93,7 @@ func locate(root string, wanted func(Toolchain) []string) (Toolchain, error) {
 	}
 	venv, err := filepath.EvalSymlinks(found.RayVenv)
 	if err != nil {
-		return Toolchain{}, fmt.Errorf("finding the cache that the toolchain lies in: %w", err)
+		return Toolchain{}, fmt.Errorf("finding the cache of the toolchain: %w", err)
 	}
 	// CACHE/PART/venv
 	found.Cache = filepath.Dir(filepath.Dir(venv))
@@ -152,7 +152,7 @@ func FindRoot(folder string) (string, error) {
 	}
 }
 
-// declares tells whether a go.mod is the project's root module; modules below tools/ have longer
+// declares reports whether a go.mod is the project's root module; modules below tools/ have longer
 // paths.
 func declares(goMod string) bool {
 	for line := range strings.Lines(goMod) {

@@ -24,7 +24,7 @@ type whole struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// cacheFolder is where the cache lies, by the rules of the XDG base directory specification.
+// cacheFolder returns the cache's folder by the XDG base directory specification.
 func cacheFolder() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -36,19 +36,19 @@ func cacheFolder() (string, error) {
 func (c cache) folder(key string) string  { return filepath.Join(c.dir, key) }
 func (c cache) logPath(key string) string { return filepath.Join(c.dir, "logs", key+".log") }
 
-// has tells whether the part is there and complete.
+// has reports whether the part exists and is complete.
 func (c cache) has(key string) bool {
 	_, err := os.Stat(filepath.Join(c.folder(key), wholeFile))
 	return err == nil
 }
 
-// begin makes an empty folder for the part, without what an interrupted attempt may have left.
+// begin creates an empty folder for the part and removes what an interrupted attempt left.
 func (c cache) begin(key string) error {
 	if err := os.RemoveAll(c.folder(key)); err != nil {
 		return fmt.Errorf("removing what is left of %s: %w", key, err)
 	}
 	if err := os.MkdirAll(c.folder(key), 0o755); err != nil {
-		return fmt.Errorf("making a folder for %s: %w", key, err)
+		return fmt.Errorf("creating a folder for %s: %w", key, err)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (c cache) finish(key string, took time.Duration) error {
 // waiting is called once if another one has it. The lock ends with the process, however it ends.
 func (c cache) lock(waiting func()) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755); err != nil {
-		return nil, fmt.Errorf("making the cache: %w", err)
+		return nil, fmt.Errorf("creating the cache: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(c.dir, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -95,7 +95,7 @@ func waitForLock(file *os.File) error {
 	}
 }
 
-// link makes bin/name point at target; it replaces a link that points elsewhere, and nothing else.
+// link links bin/name to target. It replaces an existing link, but nothing else.
 func link(bin, name, target string) error {
 	path := filepath.Join(bin, name)
 	switch current, err := os.Readlink(path); {
@@ -106,7 +106,7 @@ func link(bin, name, target string) error {
 			return fmt.Errorf("replacing link %q: %w", path, err)
 		}
 	case !errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("replacing %q: it is no link; remove it and run make setup again", path)
+		return fmt.Errorf("replacing %q: it is not a link; remove it and run make setup again", path)
 	}
 	if err := os.Symlink(target, path); err != nil {
 		return fmt.Errorf("linking %q: %w", path, err)

@@ -50,7 +50,7 @@ func (e environment) moduleFolder(module string) (string, error) {
 func commandIn(ctx context.Context, folder string, argv []string) *exec.Cmd {
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	command.Dir = folder
-	// Each tool module stands alone: a workspace of the user's must not mix their versions.
+	// A workspace of the user must not mix the versions of the tool modules.
 	command.Env = append(os.Environ(), "GOWORK=off")
 	// A group of its own, so that compilers and installers started by it end too.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

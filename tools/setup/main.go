@@ -1,6 +1,6 @@
 // Command setup builds or installs what a rehearsal needs and no package registry has ready to run:
 // a Kubernetes control plane, the KubeRay operator, the Pulumi engine, two of its providers, and
-// Ray. Each part is made once per version, in a cache outside the checkout, and linked into the
+// Ray. Each part is built once per version, in a cache outside the checkout, and linked into the
 // checkout's bin folder.
 //
 // It uses the standard library only, so that it compiles in a second and can say what is missing
@@ -23,7 +23,7 @@ import (
 )
 
 // errInterrupted means that the user stopped set-up.
-var errInterrupted = errors.New("interrupted: what is made so far stays, and make setup goes on from there")
+var errInterrupted = errors.New("interrupted; finished parts are kept; run make setup to continue")
 
 // exitInterrupted is what a shell reports for a program that ended by Ctrl-C.
 const exitInterrupted = 130
@@ -48,14 +48,14 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("setup", flag.ContinueOnError)
 	root := flags.String("root", ".", "the checkout")
-	with := flags.String("with", "", "comma-separated optional parts to make as well: golangci-lint")
-	only := flags.String("only", "", "comma-separated parts to make, and no others")
-	clean := flags.Bool("clean", false, "remove the cache, and make nothing")
+	with := flags.String("with", "", "comma-separated optional parts to build as well: golangci-lint")
+	only := flags.String("only", "", "comma-separated parts to build, and no others")
+	clean := flags.Bool("clean", false, "remove the cache and build nothing")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("reading the command line: %q is no flag; see -help", flags.Arg(0))
+		return fmt.Errorf("reading the command line: %q is not a flag; see -help", flags.Arg(0))
 	}
 	dir, err := cacheFolder()
 	if err != nil {
@@ -64,16 +64,20 @@ func run(ctx context.Context, args []string) error {
 	if *clean {
 		return removeCache(dir)
 	}
-	recipes, err := choose(parts(), split(*with), split(*only))
-	if err != nil {
-		return err
-	}
 	absolute, err := filepath.Abs(*root)
 	if err != nil {
 		return fmt.Errorf("resolving checkout %q: %w", *root, err)
 	}
+	versions, err := readVersions(absolute)
+	if err != nil {
+		return err
+	}
+	recipes, err := choose(parts(versions), split(*with), split(*only))
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("making the cache: %w", err)
+		return fmt.Errorf("creating the cache: %w", err)
 	}
 	return setup{
 		root: absolute, cache: cache{dir}, machine: thisMachine(dir),
@@ -101,7 +105,7 @@ func choose(all []recipe, with, only []string) ([]recipe, error) {
 		delete(wanted, r.Name)
 	}
 	for name := range wanted {
-		return nil, fmt.Errorf("choosing parts: %q is none; parts are %s", name, strings.Join(names, ", "))
+		return nil, fmt.Errorf("choosing parts: there is no part %q; the parts are %s", name, strings.Join(names, ", "))
 	}
 	return chosen, nil
 }
@@ -120,7 +124,7 @@ func pythonVersion() string {
 	return string(out)
 }
 
-// removeCache removes everything that set-up made.
+// removeCache removes everything that set-up installed.
 func removeCache(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("removing the cache: %w", err)

@@ -1,21 +1,21 @@
 package main
 
-import "strings"
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
 
-// Versions of what set-up builds or installs. go.mod, the lock files and the notes beside them pin
-// everything below.
+// Versions that no go.mod below tools/ has. The versions of the Go programs are read from there.
 const (
-	kubernetesVersion = "v1.36.3"
-	kubeRayVersion    = "v1.6.2"
-	pulumiVersion     = "v3.276.0"
 	// eksVersion is the npm package's.
 	eksVersion = "2.8.1"
-	// kubernetesProviderVersion is what the provider says it is. The module is a commit of January
-	// 2026 between the releases 4.24 and 4.25; there is no later one that Go's module proxy has.
+	// kubernetesProviderVersion is what the provider reports. The module is a commit of January 2026
+	// between the releases 4.24 and 4.25; Go's module proxy has no later one.
 	kubernetesProviderVersion = "4.25.0-dev.f47bc2d6f199"
 	// rayVersion is Ray's; torch comes with it. Both are those of AWS's image train-ml-cuda-v1.1.
-	rayVersion          = "2.58.0"
-	golangciLintVersion = "v2.12.2"
+	rayVersion = "2.58.0"
 )
 
 const (
@@ -25,23 +25,56 @@ const (
 	packageGolangciLint    = "github.com/golangci/golangci-lint/v2/cmd/golangci-lint"
 )
 
-// eksLauncher runs the component provider from the folder that the script itself lies in, wherever
-// it is called from.
+// eksLauncher runs the component provider from the folder of the script itself, whatever the working
+// directory is.
 const eksLauncher = `#!/bin/sh
 exec node "$(dirname "$(readlink -f "$0")")/node_modules/@pulumi/eks/cmd/provider/index.js" "$@"
 `
 
+// goVersions are the versions of the Go programs.
+type goVersions struct{ kubernetes, kubeRay, pulumi, golangciLint string }
+
+// readVersions reads the versions from the go.mod files below tools/ of the checkout.
+func readVersions(root string) (goVersions, error) {
+	var v goVersions
+	for _, one := range []struct {
+		source, module string
+		version        *string
+	}{
+		{"tools/kubernetes", "k8s.io/kubernetes", &v.kubernetes},
+		{"tools/kuberay", moduleKubeRay, &v.kubeRay},
+		{"tools/pulumi", "github.com/pulumi/pulumi/pkg/v3", &v.pulumi},
+		{"tools/golangci-lint", "github.com/golangci/golangci-lint/v2", &v.golangciLint},
+	} {
+		path := filepath.Join(root, one.source, "go.mod")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return v, fmt.Errorf("reading the version of %s: %w", one.module, err)
+		}
+		for line := range strings.Lines(string(text)) {
+			words := strings.Fields(strings.TrimPrefix(line, "require "))
+			if len(words) > 1 && words[0] == one.module {
+				*one.version = words[1]
+			}
+		}
+		if *one.version == "" {
+			return v, fmt.Errorf("reading the version of %s: %q does not require it", one.module, path)
+		}
+	}
+	return v, nil
+}
+
 // parts lists what a rehearsal needs that is not this project's own, in the order in which it is
 // needed.
-func parts() []recipe {
+func parts(v goVersions) []recipe {
 	return []recipe{
 		{
-			Name: "kubernetes", Version: kubernetesVersion, Source: "tools/kubernetes", Lane: compiling, Facts: []fact{platform}, Prefetch: ".",
-			Steps: []step{goBuild("kubernetes", ".", kubernetesVersionFlags()...)},
+			Name: "kubernetes", Version: v.kubernetes, Source: "tools/kubernetes", Lane: compiling, Facts: []fact{platform}, Prefetch: ".",
+			Steps: []step{goBuild("kubernetes", ".", kubernetesVersionFlags(v.kubernetes)...)},
 			Links: map[string]string{"kubernetes": "kubernetes", "kubectl": "kubernetes"},
 		},
 		{
-			Name: "kuberay", Version: kubeRayVersion, Source: "tools/kuberay", Lane: compiling, Facts: []fact{platform}, Prefetch: moduleKubeRay,
+			Name: "kuberay", Version: v.kubeRay, Source: "tools/kuberay", Lane: compiling, Facts: []fact{platform}, Prefetch: moduleKubeRay,
 			Steps: []step{
 				goBuild("kuberay-operator", moduleKubeRay),
 				{Copy: &moduleCopy{Module: moduleKubeRay, Path: "config/crd/bases", To: "{out}/crds"}},
@@ -49,11 +82,10 @@ func parts() []recipe {
 			Links: map[string]string{"kuberay-operator": "kuberay-operator", "kuberay-crds": "crds"},
 		},
 		{
-			Name: "pulumi", Version: pulumiVersion, Source: "tools/pulumi", Lane: compiling, Facts: []fact{platform}, Prefetch: packagePulumi,
-			// Without its version the Automation API cannot tell what the engine can do, and refuses to use
-			// it.
+			Name: "pulumi", Version: v.pulumi, Source: "tools/pulumi", Lane: compiling, Facts: []fact{platform}, Prefetch: packagePulumi,
+			// The Automation API refuses an engine that does not report its version.
 			Steps: []step{goBuild("pulumi", packagePulumi,
-				"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version="+pulumiVersion)},
+				"github.com/pulumi/pulumi/sdk/v3/go/common/version.Version="+v.pulumi)},
 			Links: map[string]string{"pulumi": "pulumi"},
 		},
 		{
@@ -77,14 +109,14 @@ func parts() []recipe {
 			Name: "eks", Version: eksVersion, Source: "tools/eks", Lane: downloading, Facts: []fact{platform},
 			Steps: []step{
 				{Run: []string{"cp", "package.json", "package-lock.json", "{out}"}},
-				// Install scripts of dependencies would fetch plugins and binaries that nobody uses here.
+				// Install scripts of dependencies would download plugins and binaries that a rehearsal does not use.
 				{Run: []string{"npm", "ci", "--prefix", "{out}", "--ignore-scripts", "--no-audit", "--no-fund"}},
 				{Write: &textFile{Path: "{out}/pulumi-resource-eks", Content: eksLauncher}},
 			},
 			Links: map[string]string{"pulumi-resource-eks": "pulumi-resource-eks"},
 		},
 		{
-			Name: "golangci-lint", Version: golangciLintVersion, Source: "tools/golangci-lint", Lane: compiling, Facts: []fact{platform}, Optional: true,
+			Name: "golangci-lint", Version: v.golangciLint, Source: "tools/golangci-lint", Lane: compiling, Facts: []fact{platform}, Optional: true,
 			Steps: []step{goBuild("golangci-lint", packageGolangciLint)},
 			Links: map[string]string{"golangci-lint": "golangci-lint"},
 		},
@@ -93,7 +125,7 @@ func parts() []recipe {
 
 // goBuild builds one package of {source}'s module; variables are set as by the linker's -X.
 func goBuild(output, pkg string, variables ...string) step {
-	// Without symbol tables the binaries are a third smaller, and nobody debugs them here.
+	// Without symbol tables the binaries are a third smaller.
 	flags := []string{"-s", "-w"}
 	for _, variable := range variables {
 		flags = append(flags, "-X", variable)
@@ -103,12 +135,12 @@ func goBuild(output, pkg string, variables ...string) step {
 
 // kubernetesVersionFlags make the parts say which release they are; kubectl refuses to work
 // without.
-func kubernetesVersionFlags() []string {
-	numbers := strings.SplitN(strings.TrimPrefix(kubernetesVersion, "v"), ".", 3)
+func kubernetesVersionFlags(version string) []string {
+	numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	var variables []string
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		variables = append(variables,
-			pkg+".gitVersion="+kubernetesVersion, pkg+".gitMajor="+numbers[0], pkg+".gitMinor="+numbers[1], pkg+".gitTreeState=clean")
+			pkg+".gitVersion="+version, pkg+".gitMajor="+numbers[0], pkg+".gitMinor="+numbers[1], pkg+".gitTreeState=clean")
 	}
 	return variables
 }

@@ -30,7 +30,7 @@ type machine struct {
 	output func(argv ...string) (string, error)
 	// isolate tries to run a process in namespaces of its own, as a rehearsal runs its pods.
 	isolate func() error
-	// space returns how many bytes are free where the cache lies.
+	// space returns how many bytes are free for the cache.
 	space func() (uint64, error)
 }
 
@@ -77,9 +77,9 @@ func (m machine) missing(needSpace bool) []string {
 	for _, program := range []struct{ name, why string }{
 		{"go", "Go 1.26 or later, https://go.dev/dl"},
 		{"git", "git: Go and npm use it to fetch sources"},
-		{"make", "make: it runs the targets that everything is documented by"},
+		{"make", "make: it runs the targets of the Makefile"},
 		{"npm", "npm, which comes with Node.js: it installs Pulumi's EKS component"},
-		{"ip", "ip, of the package iproute2: it shows and mends what a rehearsal does to the network"},
+		{"ip", "ip, from the package iproute2: a rehearsal sets up the network of its pods with it"},
 	} {
 		if _, err := m.find(program.name); err != nil {
 			lines = append(lines, program.why)
@@ -115,14 +115,14 @@ func (m machine) compiler() string {
 }
 
 func (m machine) nodeJS() string {
-	const want = "Node.js 20 or later, as node on the PATH"
+	const needed = "Node.js 20 or later, as node on the PATH"
 	version, err := m.output("node", "--version")
 	if err != nil {
-		return want
+		return needed
 	}
 	major, err := strconv.Atoi(strings.SplitN(strings.TrimPrefix(version, "v"), ".", 2)[0])
 	if err != nil || major < minimumNode {
-		return fmt.Sprintf("%s: node is %q", want, version)
+		return fmt.Sprintf("%s: node is %q", needed, version)
 	}
 	return ""
 }

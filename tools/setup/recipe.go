@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// recipe says how one part of the toolchain is made. It is plain data, so that a hash of it tells
-// whether what lies in the cache was made in the same way.
+// recipe says how one part of the toolchain is built. It is plain data, so that a hash of it tells
+// whether the cached part was built in the same way.
 type recipe struct {
 	// Name and Version name the part's folder in the cache, beside the hash.
 	Name, Version string
-	// Source is the folder, below the checkout, whose files the part is made from. All of them count
+	// Source is the folder, below the checkout, whose files the part is built from. All of them count
 	// for the hash.
 	Source string
 	// Lane is what the part mostly waits for.
 	Lane lane
-	// Optional parts are made only when they are asked for by name.
+	// Optional parts are built only when they are named.
 	Optional bool
 	Steps    []step
 	// Links maps names in the checkout's bin folder to paths within the part's folder.
@@ -34,7 +34,7 @@ type recipe struct {
 	Prefetch string
 }
 
-// lane tells which parts may be made at the same time: one of each lane.
+// lane decides which parts are built at the same time: one of each lane.
 type lane string
 
 const (
@@ -50,10 +50,10 @@ type fact string
 const (
 	// platform is the operating system and processor.
 	platform fact = "platform"
-	// python is the interpreter that environments are made with: its version decides which packages
+	// python is the interpreter that environments are created with: its version decides which packages
 	// fit.
 	python fact = "python"
-	// cachePath is where the cache lies: scripts in a Python environment hold their own path.
+	// cachePath is the folder of the cache: scripts in a Python environment hold their own path.
 	cachePath fact = "cache"
 )
 
@@ -64,7 +64,7 @@ type step struct {
 	Run []string `json:",omitempty"`
 	// Copy copies from the source of a Go module that {source}/go.mod requires.
 	Copy *moduleCopy `json:",omitempty"`
-	// Write makes an executable text file.
+	// Write creates an executable text file.
 	Write *textFile `json:",omitempty"`
 }
 
@@ -105,7 +105,7 @@ func (r recipe) key(root string, facts map[fact]string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("hashing what %s is made from: %w", r.Name, err)
+		return "", fmt.Errorf("hashing the sources of %s: %w", r.Name, err)
 	}
 	return fmt.Sprintf("%s-%s-%s", r.Name, r.Version, hex.EncodeToString(hash.Sum(nil))[:12]), nil
 }
@@ -132,7 +132,7 @@ func (s step) perform(env environment) error {
 		}
 		return nil
 	default:
-		return errors.New("performing a step: it says nothing to do")
+		return errors.New("performing a step: it has no action")
 	}
 }
 
@@ -141,7 +141,7 @@ func (e environment) expand(text string) string {
 	return strings.NewReplacer("{out}", e.out, "{source}", e.source).Replace(text)
 }
 
-// copyTree copies a file or a folder. Modules lie read-only in Go's cache; the copies can be
+// copyTree copies a file or a folder. Modules are read-only in Go's cache; the copies can be
 // written, and so deleted.
 func copyTree(from, to string) error {
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {

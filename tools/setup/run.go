@@ -27,7 +27,7 @@ type planned struct {
 	key string
 }
 
-// run makes what is missing and links everything into the checkout's bin folder.
+// run builds what is missing and links everything into the checkout's bin folder.
 func (s setup) run(ctx context.Context, recipes []recipe) error {
 	began := time.Now()
 	// A set-up with nothing to make needs no lock, and so doesn't wait for one that makes something
@@ -51,7 +51,7 @@ func (s setup) run(ctx context.Context, recipes []recipe) error {
 	return nil
 }
 
-// plan gives each recipe its key, and tells which parts the cache lacks.
+// plan returns each recipe with its key, and the parts that the cache lacks.
 func (s setup) plan(recipes []recipe) (all, missing []planned, err error) {
 	for _, r := range recipes {
 		key, err := r.key(s.root, s.facts)
@@ -67,16 +67,16 @@ func (s setup) plan(recipes []recipe) (all, missing []planned, err error) {
 	return all, missing, nil
 }
 
-// makeLocked makes what is missing once nobody else is at it.
+// makeLocked builds what is missing once no other set-up is running.
 func (s setup) makeLocked(ctx context.Context, recipes []recipe) error {
-	release, err := s.cache.lock(func() { s.screen.say("another set-up is at work: waiting until it is done") })
+	release, err := s.cache.lock(func() { s.screen.say("another set-up is running; waiting for it to end") })
 	if err != nil {
 		return err
 	}
-	// The other one may have made what was missing before.
+	// The other set-up may have built what was missing before.
 	all, missing, err := s.plan(recipes)
 	if err == nil && len(missing) > 0 {
-		s.screen.say("%d of %d parts to make, into %s", len(missing), len(all), s.cache.dir)
+		s.screen.say("%d of %d parts to build, into %s", len(missing), len(all), s.cache.dir)
 		err = s.makeAll(ctx, missing)
 	}
 	return errors.Join(err, release())
@@ -92,7 +92,7 @@ func (s setup) linkAll(parts []planned) error {
 	return nil
 }
 
-// makeAll makes parts, one of each lane at a time and in the given order. The first failure ends
+// makeAll builds parts, one of each lane at a time and in the given order. The first failure ends
 // the other lanes too.
 func (s setup) makeAll(outer context.Context, missing []planned) error {
 	ctx, cancel := context.WithCancel(outer)
@@ -138,7 +138,7 @@ func (s setup) makeAll(outer context.Context, missing []planned) error {
 	return outer.Err()
 }
 
-// make makes one part.
+// make builds one part.
 func (s setup) make(ctx context.Context, part planned) error {
 	began := time.Now()
 	stop := s.screen.busy(part.Name, part.Version)
@@ -196,7 +196,7 @@ func (s setup) prefetch(ctx context.Context, missing []planned) {
 func (s setup) link(part planned) error {
 	bin := filepath.Join(s.root, "bin")
 	if err := os.MkdirAll(bin, 0o755); err != nil {
-		return fmt.Errorf("making the folder bin: %w", err)
+		return fmt.Errorf("creating the folder bin: %w", err)
 	}
 	for name, path := range part.Links {
 		if err := link(bin, name, filepath.Join(s.cache.folder(part.key), path)); err != nil {
@@ -213,14 +213,16 @@ const logTail = 15
 // interrupted.
 func (s setup) explain(ctx context.Context, part planned, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("making %s: %w", part.Name, err)
+		return fmt.Errorf("building %s: %w", part.Name, err)
 	}
 	path := s.cache.logPath(part.key)
 	content, readErr := os.ReadFile(path)
 	if readErr != nil {
-		return errors.Join(fmt.Errorf("making %s: %w", part.Name, err), readErr)
+		return errors.Join(fmt.Errorf("building %s: %w", part.Name, err), readErr)
 	}
 	lines := strings.Split(strings.TrimRight(string(content), "\n"), "\n")
 	tail := strings.Join(lines[max(0, len(lines)-logTail):], "\n  | ")
-	return fmt.Errorf("making %s %s: %w; its log %s ends with\n  | %s\nwhat is made so far stays: make setup goes on from there", part.Name, part.Version, err, path, tail)
+	return fmt.Errorf("building %s %s: %w; its log %s ends with\n  | %s\n"+
+		"finished parts are kept; fix the cause, then run make setup to continue",
+		part.Name, part.Version, err, path, tail)
 }

@@ -12,7 +12,7 @@ import (
 type screen struct {
 	mutex sync.Mutex
 	out   io.Writer
-	// every is how often a part that takes long says that it is still being made.
+	// every is how often progress is printed while a part is built.
 	every time.Duration
 }
 
@@ -20,11 +20,11 @@ type screen struct {
 func (s *screen) say(format string, args ...any) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	// There is nobody to tell when the terminal is gone.
+	// An error means that the terminal is gone.
 	_, _ = fmt.Fprintf(s.out, "set-up: "+format+"\n", args...)
 }
 
-// busy says that a part is being made, again and again until the returned function is called.
+// busy prints that a part is being built, again and again until the returned function is called.
 func (s *screen) busy(name, version string) (stop func()) {
 	began := time.Now()
 	s.say("%s %s: started", name, version)
@@ -37,12 +37,12 @@ func (s *screen) busy(name, version string) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				s.say("%s %s: at work for %s", name, version, round(time.Since(began)))
+				s.say("%s %s: running for %s", name, version, round(time.Since(began)))
 			}
 		}
 	}()
 	return sync.OnceFunc(func() { close(done) })
 }
 
-// round drops what nobody reads.
+// round drops fractions of seconds.
 func round(took time.Duration) time.Duration { return took.Round(time.Second) }

@@ -146,7 +146,7 @@ func TestAFailureShowsTheEndOfTheLogAndKeepsWhatIsMade(t *testing.T) {
 	if err == nil {
 		t.Fatal("a part that cannot be made is no error")
 	}
-	for _, want := range []string{"making bad v1: running sh: exit status 3", "line 40", "make setup goes on from there", w.cache.dir} {
+	for _, want := range []string{"building bad v1: running sh: exit status 3", "line 40", "run make setup to continue", w.cache.dir} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
@@ -237,7 +237,7 @@ func TestLinkReplacesLinksOnly(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(bin, "own"), "precious")
-	if err := link(bin, "own", "/a"); err == nil || !strings.Contains(err.Error(), "it is no link") {
+	if err := link(bin, "own", "/a"); err == nil || !strings.Contains(err.Error(), "it is not a link") {
 		t.Errorf("replacing a file: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestChoose(t *testing.T) {
 		{name: "all but the optional", want: "a b"},
 		{name: "an optional one too", with: []string{"lint"}, want: "a b lint"},
 		{name: "only one", only: []string{"lint"}, want: "lint"},
-		{name: "none of that name", only: []string{"c"}, wantErr: `"c" is none; parts are a, b, lint`},
+		{name: "none of that name", only: []string{"c"}, wantErr: `there is no part "c"; the parts are a, b, lint`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			chosen, err := choose(all, test.with, test.only)
@@ -275,7 +275,11 @@ func TestChoose(t *testing.T) {
 func TestPartsAreWellFormed(t *testing.T) {
 	root := filepath.Join("..", "..")
 	links := map[string]string{}
-	for _, r := range parts() {
+	versions, err := readVersions(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range parts(versions) {
 		if _, err := r.key(root, nil); err != nil {
 			t.Error(err)
 		}
@@ -291,13 +295,9 @@ func TestPartsAreWellFormed(t *testing.T) {
 	}
 }
 
-// The version that a recipe names is the one that its module file requires.
-func TestVersionsAgreeWithTheirModules(t *testing.T) {
+// The version that a recipe names is the one that its lock file pins.
+func TestVersionsAgreeWithTheirLockFiles(t *testing.T) {
 	for file, want := range map[string]string{
-		"kubernetes/go.mod":    "k8s.io/kubernetes " + kubernetesVersion,
-		"kuberay/go.mod":       moduleKubeRay + " " + kubeRayVersion,
-		"pulumi/go.mod":        "github.com/pulumi/pulumi/pkg/v3 " + pulumiVersion,
-		"golangci-lint/go.mod": "github.com/golangci/golangci-lint/v2 " + golangciLintVersion,
 		"eks/package.json":     `"@pulumi/eks": "` + eksVersion + `"`,
 		"ray/requirements.txt": "ray==" + rayVersion + "\n",
 	} {
@@ -308,6 +308,37 @@ func TestVersionsAgreeWithTheirModules(t *testing.T) {
 	_, commit, _ := strings.Cut(kubernetesProviderVersion, "dev.")
 	if got := read(t, filepath.Join("..", "pulumi-kubernetes", "go.mod")); commit == "" || !strings.Contains(got, commit) {
 		t.Errorf("tools/pulumi-kubernetes/go.mod lacks commit %q", commit)
+	}
+}
+
+func TestVersionsAreReadFromTheModules(t *testing.T) {
+	root := t.TempDir()
+	for source, text := range map[string]string{
+		"kubernetes": "module x\n\nrequire k8s.io/kubernetes v1.99.1\n",
+		"kuberay":    "require (\n\t" + moduleKubeRay + " v1.2.3\n)\n",
+		"pulumi":     "require github.com/pulumi/pulumi/pkg/v3 v3.4.5 // indirect\n",
+	} {
+		folder := filepath.Join(root, "tools", source)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(folder, "go.mod"), text)
+	}
+	lint := filepath.Join(root, "tools", "golangci-lint")
+	if _, err := readVersions(root); err == nil || !strings.Contains(err.Error(), lint) {
+		t.Errorf("without a go.mod: %v", err)
+	}
+	if err := os.MkdirAll(lint, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(lint, "go.mod"), "module x\n")
+	if _, err := readVersions(root); err == nil || !strings.Contains(err.Error(), "does not require it") {
+		t.Errorf("without the module: %v", err)
+	}
+	write(t, filepath.Join(lint, "go.mod"), "require github.com/golangci/golangci-lint/v2 v2.0.0\n")
+	versions, err := readVersions(root)
+	if want := (goVersions{"v1.99.1", "v1.2.3", "v3.4.5", "v2.0.0"}); err != nil || versions != want {
+		t.Errorf("read %v (%v), want %v", versions, err, want)
 	}
 }
 
@@ -339,7 +370,7 @@ func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain until %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }
