@@ -33,7 +33,7 @@ func Judge(ctx context.Context, sources []Source, opts Options) (report.Report, 
 	if err != nil {
 		return report.Report{}, err
 	}
-	return verdict.Conclude(files, verdict.Expected(opts)), nil
+	return verdict.Conclude(files, verdict.Expected(opts)).Report, nil
 }
 
 // reader parses sources into the model.

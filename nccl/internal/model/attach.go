@@ -100,7 +100,7 @@ func (ev *Evidence) settle(claimOf map[*View]*Rank) {
 				if f.Repeats > 0 {
 					ev.Orphans = append(ev.Orphans, l) // their order proves nothing
 				} else if m := home.lastWithRank(l.Rank); m != nil && m.Proc == p {
-					m.take(l)
+					claimOf[m].replace(m, l)
 				} else if m != nil {
 					l.size, l.nodes = m.size, m.nodes
 					claimOf[m].Views = append(claimOf[m].Views, l)
@@ -110,6 +110,15 @@ func (ev *Evidence) settle(claimOf map[*View]*Rank) {
 			}
 		}
 	}
+}
+
+// replace puts a copy of the view with the channels of l in the view's place: the
+// model of the logs stays as it is, because they may go on.
+func (r *Rank) replace(v, l *View) {
+	joined := *v
+	joined.Tallies = slices.Clone(v.Tallies)
+	joined.take(l)
+	r.Views[slices.Index(r.Views, v)] = &joined
 }
 
 // lastWithRank is the youngest member of the rank, one that may span nodes

@@ -132,7 +132,7 @@ func (p *Process) looseMember(rank int32) *View {
 			return m
 		}
 	}
-	m := &View{Proc: p, Rank: rank, nodes: -1}
+	m := &View{Proc: p, order: -1, Rank: rank, nodes: -1}
 	m.late = slices.ContainsFunc(p.Views, func(m *View) bool { return m.Rank == rank && m.Complete > 0 })
 	p.Unassigned = append(p.Unassigned, m)
 	return m

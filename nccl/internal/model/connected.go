@@ -25,7 +25,7 @@ func (c *Rank) SilentInUse(silent bool) bool {
 		if len(m.Tallies) > 0 || m.connections(silent) > 0 {
 			return false
 		}
-		if i := slices.Index(m.Proc.Views, m); slices.ContainsFunc(m.Proc.Views[i+1:], func(n *View) bool { return len(n.Tallies) > 0 }) {
+		if slices.ContainsFunc(m.Proc.Views[m.order+1:], func(n *View) bool { return len(n.Tallies) > 0 }) {
 			return false
 		}
 		if len(m.Proc.Unassigned) > 0 {

@@ -93,6 +93,7 @@ type thread struct {
 // View is one rank of one communicator, as one process printed it.
 type View struct {
 	Proc     *Process
+	order    int // its place in the process, -1 for channels without a communicator
 	ptr      uint64
 	id       uint64
 	HasID    bool

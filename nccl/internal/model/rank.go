@@ -38,6 +38,9 @@ func (c *Rank) Clean() bool {
 	return false
 }
 
+// FirstOfProcess reports whether the rank is in its process's first communicator.
+func (c *Rank) FirstOfProcess() bool { return c.Views[0].order == 0 }
+
 // Unfinished reports whether the rank began to join and no log says that it ended.
 func (c *Rank) Unfinished() bool {
 	begun := false

@@ -82,7 +82,7 @@ func startsAgain(in *record.InitLine, m *View) bool {
 func (p *Process) newMember(e *record.Event, line int) *View {
 	in := &e.Init
 	m := &View{
-		Proc: p, ptr: in.Ptr, id: in.Id, HasID: in.HasID,
+		Proc: p, order: len(p.Views), ptr: in.Ptr, id: in.Id, HasID: in.HasID,
 		Rank: in.Rank, size: in.Size, nodes: -1,
 		First: p.File.at(line, e.Text),
 	}

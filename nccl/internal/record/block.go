@@ -19,7 +19,7 @@ type Block struct {
 	buf     []byte
 }
 
-// reset prepares the block for other data, keeping its memory.
-func (b *Block) reset(data, ahead []byte) {
+// Reset prepares the block for other data, keeping its memory.
+func (b *Block) Reset(data, ahead []byte) {
 	*b = Block{data: data, ahead: ahead, Events: b.Events[:0], Origins: b.Origins[:0], buf: b.buf}
 }

@@ -16,7 +16,7 @@ func TestForms(t *testing.T) {
 		t.Run(f.like, func(t *testing.T) {
 			t.Parallel()
 			var blk Block
-			blk.reset([]byte("node-1:12:34 [0] NCCL INFO "+f.like+"\n"), nil)
+			blk.Reset([]byte("node-1:12:34 [0] NCCL INFO "+f.like+"\n"), nil)
 			NewScanner(g).Scan(&blk)
 			require.Len(t, blk.Events, 1)
 			e := blk.Events[0]
@@ -53,7 +53,7 @@ func TestNoForms(t *testing.T) {
 		t.Run(msg, func(t *testing.T) {
 			t.Parallel()
 			var blk Block
-			blk.reset([]byte("node-1:12:34 [0] NCCL INFO "+msg+"\n"), nil)
+			blk.Reset([]byte("node-1:12:34 [0] NCCL INFO "+msg+"\n"), nil)
 			NewScanner(g).Scan(&blk)
 			assert.Empty(t, blk.Events)
 		})

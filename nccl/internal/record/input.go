@@ -46,14 +46,14 @@ func (in *Input) Next(b *Block) (more bool, err error) {
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		in.rest = in.rest[:0]
-		b.reset(text, nil)
+		b.Reset(text, nil)
 		return false, nil
 	case err != nil:
 		return false, err
 	}
 	cut := lastCut(text[:len(text)-lookAhead])
 	in.rest = append(in.rest[:0], text[cut:]...)
-	b.reset(text[:cut], text[cut:])
+	b.Reset(text[:cut], text[cut:])
 	return true, nil
 }
 

@@ -15,7 +15,7 @@ func TestUnprefixedVersion(t *testing.T) {
 		"NCCL version \n": 0,
 	} {
 		b := &Block{}
-		b.reset([]byte(line), nil)
+		b.Reset([]byte(line), nil)
 		NewScanner(NewGrammar()).Scan(b)
 		assert.Len(t, b.Events, want, line)
 	}

@@ -11,13 +11,21 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Conclude judges everything and writes the report.
-func Conclude(files []*model.File, opts Expected) report.Report {
+// Outcome is a report, and whether later lines can still make its verdict efa.
+type Outcome struct {
+	report.Report
+	// Failed reports that no later line can: a channel between nodes is on another network.
+	Failed bool
+}
+
+// Conclude judges everything and writes the report. It changes none of the files, so that they may
+// go on and be judged again.
+func Conclude(files []*model.File, opts Expected) Outcome {
 	ev := model.Join(files)
 	found := newFindings()
 	verdict := report.EFA
 	runs := judged(ev)
-	decided := runs[0]
+	decided, failed := runs[0], false
 	shared := runJudge{opts: opts, ev: ev, found: found, stripped: stripped(ev)}
 	shared.everyRun()
 	for _, r := range runs {
@@ -26,6 +34,7 @@ func Conclude(files []*model.File, opts Expected) report.Report {
 		if worst := worse(verdict, j.judge()); worst != verdict {
 			verdict, decided = worst, r
 		}
+		failed = failed || j.failed
 	}
 	if len(runs) > 1 {
 		found.add(finding.SeveralRuns, -1, runs[1].Comms[0].Ranks[0].First(), "")
@@ -38,7 +47,7 @@ func Conclude(files []*model.File, opts Expected) report.Report {
 	r := tables(ev, runs, decided)
 	r.Verdict = verdict
 	r.Findings = found.list(verdict)
-	return r
+	return Outcome{Report: r, Failed: failed}
 }
 
 // judged lists the runs that count: those that span nodes or, when none does,

@@ -37,6 +37,7 @@ type runJudge struct {
 	efa, other, unknown int
 	blocked             bool
 	tainted             bool // some rank is known from de-duplicated lines only
+	failed              bool // a channel between nodes is on another network, whatever follows
 	stripped            bool // host and process were removed from the logs
 }
 
@@ -193,8 +194,7 @@ func (j *runJudge) unused(c *model.Communicator) {
 // Traffic shows that only in its process's first communicator: channel lines name
 // none and are given to the youngest, so they may be an earlier one's.
 func (j *runJudge) entered(c *model.Communicator, rk *model.Rank, used bool) {
-	oldest := rk.Views[0].Proc.Views[0]
-	if rk.Unfinished() && (!used || rk.Views[0] != oldest) {
+	if rk.Unfinished() && (!used || !rk.FirstOfProcess()) {
 		j.block(finding.InitIncomplete, rk.Rank, rk.First(), "communicator "+c.Key)
 	}
 }
@@ -260,6 +260,9 @@ func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective bool) {
 	for t, traffic := range j.tallies(c, rk) {
 		j.count(traffic, t, rk.Rank)
+		if traffic == report.TrafficOther && c.Nodes > 1 && !record.IsEFANetwork(record.NetworkOf(t.Label)) {
+			j.failed = true
+		}
 		if traffic == report.TrafficLocal {
 			continue
 		}

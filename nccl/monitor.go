@@ -1,0 +1,128 @@
+package nccl
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/verdict"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+)
+
+// Monitor judges the logs of a run while it writes them. Its methods may be called from several
+// goroutines.
+//
+// What a Monitor reports about a complete log is never less strict than Judge: a line that is torn
+// at the point where Status was called stays torn.
+type Monitor struct {
+	mu   sync.Mutex
+	opts Options
+	scan *record.Scanner
+	logs map[string]*growingLog
+	// files are those of the logs, in the order in which they came.
+	files []*model.File
+}
+
+// growingLog is one log as far as it came.
+type growingLog struct {
+	file  *model.File
+	rest  []byte // what is not parsed yet
+	block record.Block
+	ended bool
+}
+
+// Status is what a Monitor knows so far.
+type Status struct {
+	// Report is the verdict on the lines so far.
+	Report report.Report
+	// Provisional reports that more lines may come, because some log has not ended. Add every log that
+	// is expected, also with no bytes yet.
+	Provisional bool
+	// CanBecomeEFA reports whether the verdict is efa or can still become so. When it is false, the
+	// run has failed: a channel between nodes is on another network.
+	CanBecomeEFA bool
+}
+
+const (
+	// parseSize is how much of a log is gathered before it is parsed.
+	parseSize = 256 << 10
+	// keepBack is how much of it is left for the next time: a torn line is completed from what follows.
+	keepBack = 8 << 10
+	// maxLine bounds a line without an end.
+	maxLine = 1 << 20
+)
+
+// NewMonitor returns a Monitor for one run.
+func NewMonitor(opts Options) *Monitor {
+	return &Monitor{
+		opts: opts, scan: record.NewScanner(record.NewGrammar()), logs: map[string]*growingLog{},
+	}
+}
+
+// Add takes the next bytes of a log, such as one rank's file. Pieces may end anywhere.
+func (m *Monitor) Add(log string, data []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.log(log)
+	l.ended = false
+	l.rest = append(l.rest, data...)
+	if len(l.rest) >= parseSize {
+		m.parse(l, len(l.rest)-keepBack)
+	}
+}
+
+// End says that the log is complete; more bytes take that back.
+func (m *Monitor) End(log string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.log(log)
+	l.ended = true
+	l.file.CutTail = len(l.rest) > 0 && l.rest[len(l.rest)-1] != '\n' && l.file.Infos > 0
+	m.apply(l, len(l.rest))
+}
+
+// Status judges what came so far.
+func (m *Monitor) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Status{Provisional: len(m.files) == 0}
+	for _, l := range m.logs {
+		m.parse(l, len(l.rest))
+		s.Provisional = s.Provisional || !l.ended
+	}
+	out := verdict.Conclude(m.files, verdict.Expected(m.opts))
+	s.Report, s.CanBecomeEFA = out.Report, out.Verdict == report.EFA || s.Provisional && !out.Failed
+	return s
+}
+
+// log returns the log of a name.
+func (m *Monitor) log(name string) *growingLog {
+	l := m.logs[name]
+	if l == nil {
+		l = &growingLog{file: model.NewFile(name, len(m.files))}
+		m.logs[name] = l
+		m.files = append(m.files, l.file)
+	}
+	return l
+}
+
+// parse parses the whole lines among the first n bytes that are not parsed yet.
+func (m *Monitor) parse(l *growingLog, n int) {
+	end := bytes.LastIndexByte(l.rest[:n], '\n') + 1
+	if end == 0 && n >= maxLine {
+		end = n
+	}
+	m.apply(l, end)
+}
+
+// apply adds the first n bytes that are not parsed yet to the model.
+func (m *Monitor) apply(l *growingLog, n int) {
+	if n == 0 {
+		return
+	}
+	l.block.Reset(l.rest[:n], l.rest[n:])
+	m.scan.Scan(&l.block)
+	l.file.Apply(&l.block)
+	l.rest = append(l.rest[:0], l.rest[n:]...)
+}
