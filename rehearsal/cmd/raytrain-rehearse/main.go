@@ -32,11 +32,14 @@ func main() {
 	os.Exit(run())
 }
 
+// interruptible returns a context that ends with a signal to stop. A closed terminal sends SIGHUP:
+// an update that it killed would leave resources that the state does not know.
+func interruptible() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
 func run() int {
-	// A closed terminal sends SIGHUP. An update that is killed by it instead of interrupted leaves
-	// resources that the state does not know.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM,
-		syscall.SIGHUP)
+	ctx, stop := interruptible()
 	defer stop()
 	if filepath.Base(os.Args[0]) == "aws" {
 		return awscli.Main(ctx, os.Args[1:])

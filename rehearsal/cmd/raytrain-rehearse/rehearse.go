@@ -15,6 +15,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
@@ -96,6 +97,11 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	for _, unknown := range settings.Unknown(overrides) {
 		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value,
 			unknown.Cause, unknown.Allowed))
+	}
+	if region, ok := overrides["awsRegion"]; ok && region != daemon.Region {
+		problems = append(problems,
+			fmt.Errorf("--set awsRegion=%s: a rehearsed account has only the region %s",
+				region, daemon.Region))
 	}
 	root, err := f.checkout()
 	problems = append(problems, err, f.files.Check(f.dir))

@@ -57,6 +57,14 @@ func TestBadFlagsAreReportedAtOnce(t *testing.T) {
 	assert.NotContains(t, err.Error(), "--set job.steps=4")
 }
 
+func TestARehearsedAccountHasOneRegion(t *testing.T) {
+	t.Parallel()
+	_, err := runCommand(t, "rehearse", "--set", "awsRegion=eu-west-1", "--root", t.TempDir(),
+		"--dir", t.TempDir())
+	require.ErrorContains(t, err,
+		"--set awsRegion=eu-west-1: a rehearsed account has only the region us-east-2")
+}
+
 // A refused command leaves nothing behind.
 func TestBadFlagsLeaveNoFolder(t *testing.T) {
 	folder := t.TempDir()

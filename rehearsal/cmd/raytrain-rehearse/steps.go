@@ -11,6 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
@@ -108,21 +109,21 @@ func (f *rehearseFlags) running(command *cobra.Command) (*daemon.Client, error) 
 	return client, nil
 }
 
-// stop ends the daemon of a kept rehearsal. It is no error when none runs.
+// stop ends what a kept rehearsal started. It is no error when nothing runs.
 func (f *rehearseFlags) stop(command *cobra.Command) error {
 	client, err := f.running(command)
-	if errors.Is(err, errNotRunning) {
-		fmt.Fprintf(command.OutOrStdout(), "nothing to stop: no process of %s runs\n", f.dir)
-		return nil
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotRunning):
+		fmt.Fprintf(command.OutOrStdout(), "nothing to stop: no daemon of %s runs\n", f.dir)
+	case err != nil:
 		return err
+	default:
+		if err := client.Stop(command.Context()); err != nil {
+			return err
+		}
+		fmt.Fprintf(command.OutOrStdout(), "stopped; %s still has its state and logs\n", f.dir)
 	}
-	if err := client.Stop(command.Context()); err != nil {
-		return err
-	}
-	fmt.Fprintf(command.OutOrStdout(), "stopped; %s still has its state and logs\n", f.dir)
-	return nil
+	return engine.KillOrphans(f.dir)
 }
 
 func newStopCommand(flags *rehearseFlags) *cobra.Command {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -139,21 +137,11 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 	started := make([]*process, len(stage))
 	begin := time.Now()
 	for i, part := range stage {
-		arguments := append([]string{part.name}, part.args...)
-		if c.config.KubernetesVersion != "" && part.name != "etcd" {
-			arguments = append(arguments, "--emulated-version=kube="+c.config.KubernetesVersion)
-		}
-		command := exec.Command(c.config.Tools.Binary, arguments...)
-		command.Dir = c.config.Dir
-		// The caller's environment must not change how a component behaves: etcd reads flags from
-		// it.
-		command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.config.Dir}
-		process, err := launch(part.name, c.LogPath(part.name), command)
+		process, err := c.launch(part)
 		if err != nil {
 			return err
 		}
 		started[i] = process
-		c.processes = append(c.processes, process)
 	}
 	for i, part := range stage {
 		if err := c.waitReady(ctx, started[i], part.ready); err != nil {
@@ -162,18 +150,9 @@ func (c *ControlPlane) startStage(ctx context.Context, stage []component) error 
 		c.seconds[part.name] = time.Since(begin)
 		c.config.Log.Debug("control plane component is ready", "component", part.name, "seconds",
 			time.Since(begin).Seconds())
-		go c.watch(started[i])
+		go c.supervise(part, started[i])
 	}
 	return nil
-}
-
-// watch tells the log when a component ends although nobody asked it to.
-func (c *ControlPlane) watch(part *process) {
-	<-part.ended
-	if !c.stopping.Load() {
-		c.config.Log.Error("control plane component ended", "cluster", c.config.ClusterName,
-			"error", part.failure())
-	}
 }
 
 // waitReady polls the component until it is ready, has ended or ctx ends.

@@ -54,6 +54,8 @@ type Config struct {
 	TokenWebhookURL string
 	// StartTimeout bounds Start. Default: 4 minutes.
 	StartTimeout time.Duration
+	// Ended, if set, is called for each component that ends unexpectedly after Start.
+	Ended func(Incident)
 	// Log receives a record for each component that starts and for each later failure. Default:
 	// discard.
 	Log *slog.Logger
@@ -86,8 +88,9 @@ func (c Config) withDefaults() (Config, error) {
 		}
 	}
 	if c.KubernetesVersion != "" && !minorVersion.MatchString(c.KubernetesVersion) {
-		problems = append(problems, fmt.Errorf("KubernetesVersion %q: must be a minor version, 1.NN",
-			c.KubernetesVersion))
+		problems = append(problems,
+			fmt.Errorf("KubernetesVersion %q: must be a minor version, 1.NN",
+				c.KubernetesVersion))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return c, fmt.Errorf("checking the configuration of control plane %q: %w", c.ClusterName,
@@ -95,6 +98,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = defaultStartTimeout
+	}
+	if c.Ended == nil {
+		c.Ended = func(Incident) {}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

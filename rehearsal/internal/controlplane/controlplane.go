@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -14,13 +14,16 @@ import (
 
 // ControlPlane is a running control plane. Its methods may be called from several goroutines.
 type ControlPlane struct {
-	config    Config
-	pki       *PKI
-	ports     ports
-	processes []*process
-	seconds   map[string]time.Duration
+	config  Config
+	pki     *PKI
+	ports   ports
+	seconds map[string]time.Duration
+
+	mu sync.Mutex
+	// processes holds the process of each component. It does not change once stopping is set.
+	processes map[string]*process
 	// stopping is set before the components are stopped, so that their end is no failure.
-	stopping atomic.Bool
+	stopping bool
 }
 
 // Start starts the control plane and returns when the API server, the controller manager and the
@@ -36,7 +39,9 @@ func Start(ctx context.Context, config Config) (*ControlPlane, error) {
 	if err := os.MkdirAll(filepath.Join(config.Dir, "logs"), 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of control plane %q: %w", config.ClusterName, err)
 	}
-	plane := &ControlPlane{config: config, seconds: map[string]time.Duration{}}
+	plane := &ControlPlane{
+		config: config, seconds: map[string]time.Duration{}, processes: map[string]*process{},
+	}
 	if plane.ports, err = choosePorts(filepath.Join(config.Dir, "ports.json")); err != nil {
 		return nil, fmt.Errorf("choosing ports of control plane %q: %w", config.ClusterName, err)
 	}
@@ -101,20 +106,4 @@ func (c *ControlPlane) StartSeconds() map[string]time.Duration {
 		copied[name] = took
 	}
 	return copied
-}
-
-// Stop stops the components, the last started first. It kills those that do not end within a few
-// seconds or before ctx ends. The data stays. Stopping twice is no error.
-func (c *ControlPlane) Stop(ctx context.Context) error {
-	c.stopping.Store(true)
-	var problems []error
-	for i := len(c.processes) - 1; i >= 0; i-- {
-		if err := c.processes[i].stop(ctx); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return fmt.Errorf("stopping control plane %q: %w", c.config.ClusterName, err)
-	}
-	return nil
 }

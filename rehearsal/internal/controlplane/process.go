@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -122,13 +123,17 @@ func (p *process) failure() error {
 	return p.explain(reason)
 }
 
-// explain adds the process's name and the end of its log to an error.
+// explain adds the process's name and the end of its log to an error. On a full disk the log holds
+// a stack trace, which explains less than the cause.
 func (p *process) explain(err error) error {
 	tail, tailErr := p.tail()
-	if tailErr != nil {
+	switch {
+	case tailErr != nil:
 		return errors.Join(fmt.Errorf("running %s: %w", p.name, err), tailErr)
-	}
-	if tail == "" {
+	case strings.Contains(tail, syscall.ENOSPC.Error()):
+		return fmt.Errorf("running %s: %w: free space on the disk of %s, then run the command again",
+			p.name, syscall.ENOSPC, filepath.Dir(p.logPath))
+	case tail == "":
 		tail = "(nothing)"
 	}
 	return fmt.Errorf("running %s: %w; the end of its log %q:\n%s", p.name, err, p.logPath, tail)

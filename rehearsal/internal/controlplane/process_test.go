@@ -84,3 +84,14 @@ func TestFailureShowsOnlyThisStartsLog(t *testing.T) {
 	assert.NotContains(t, message, "line 18", "an error fits a screen")
 	assert.NotContains(t, message, "earlier start")
 }
+
+func TestAFullDiskIsTheCause(t *testing.T) {
+	failing, err := launch("etcd", filepath.Join(t.TempDir(), "log"), exec.Command("sh", "-c",
+		"echo 'panic: write /data/wal: no space left on device'; echo 'goroutine 1 [running]:'; exit 2"))
+	require.NoError(t, err)
+	<-failing.ended
+	message := failing.failure().Error()
+	assert.Contains(t, message,
+		"running etcd: no space left on device: free space on the disk of "+filepath.Dir(failing.logPath))
+	assert.NotContains(t, message, "goroutine")
+}

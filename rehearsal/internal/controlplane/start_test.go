@@ -80,7 +80,8 @@ func TestStartOnTheSameFolderBringsTheClusterBack(t *testing.T) {
 	assert.NoError(t, err)
 	version, err := client(t, second).Discovery().ServerVersion()
 	require.NoError(t, err)
-	assert.Regexp(t, `^v`+regexp.QuoteMeta(minorVersion(t))+`\.[0-9]+$`, version.GitVersion, "kubectl and Pulumi parse it")
+	assert.Regexp(t, `^v`+regexp.QuoteMeta(minorVersion(t))+`\.[0-9]+$`, version.GitVersion,
+		"kubectl and Pulumi parse it")
 }
 
 func TestAPodsCredentialsAppearInEachNamespace(t *testing.T) {

@@ -35,9 +35,11 @@ type addonPods struct {
 // replicas; kube-proxy 100m).
 func addonTable() map[string]addonPods {
 	return map[string]addonPods{
-		"vpc-cni":    {workload: "aws-node", program: images.VPCCNI, cpu: "50m", hostNetwork: true},
-		"kube-proxy": {workload: "kube-proxy", program: images.KubeProxy, cpu: "100m", hostNetwork: true},
-		"coredns":    {workload: "coredns", program: images.CoreDNS, replicas: 2, cpu: "100m", memory: "70Mi"},
+		"vpc-cni": {workload: "aws-node", program: images.VPCCNI, cpu: "50m", hostNetwork: true},
+		"kube-proxy": {workload: "kube-proxy", program: images.KubeProxy, cpu: "100m",
+			hostNetwork: true},
+		"coredns": {workload: "coredns", program: images.CoreDNS, replicas: 2, cpu: "100m",
+			memory: "70Mi"},
 		"eks-pod-identity-agent": {
 			workload: "eks-pod-identity-agent", program: images.PodIdentityAgent, hostNetwork: true,
 		},

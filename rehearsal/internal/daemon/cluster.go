@@ -29,6 +29,7 @@ type cluster struct {
 	network *podnet.Network
 	client  kubernetes.Interface
 	log     *slog.Logger
+	report  func(Incident)
 	// agentBase is the configuration that all node agents of the cluster share.
 	agentBase nodeagent.Config
 	// endServices stops what serves the cluster's pods on the VPC's bridge.
@@ -56,7 +57,8 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 	}
 	apiServer, dns := offset(services, apiServerOffset), offset(services, dnsOffset)
 	c := &cluster{dir: r.clusterDir(spec.Name), log: r.log.With("cluster", spec.Name),
-		nodes: map[string]*node{}}
+		report: r.report,
+		nodes:  map[string]*node{}}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cluster's folder: %w", err)
 	}
@@ -66,6 +68,12 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 			"control-plane"), Tools: r.tools.Kubernetes, ClusterName: spec.Name,
 		KubernetesVersion: spec.Version, ServiceCIDR: spec.ServiceCIDR, ExtraSANs: []string{apiServer.String()},
 		TokenWebhookURL: r.endpoint.AWS + api.PathTokenReview + spec.Name, Log: c.log,
+		Ended: func(incident controlplane.Incident) {
+			r.report(Incident{
+				Text: fmt.Sprintf("cluster %q: %s", spec.Name,
+					incident.Err), Restarted: incident.Restarted,
+			})
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,8 @@ type Status struct {
 	ChartURL string `json:"chartUrl"`
 	// ChartVersions holds the only version of each chart.
 	ChartVersions map[charts.Chart]string `json:"chartVersions"`
+	// Incidents holds what ended unexpectedly since the daemon's start, in order.
+	Incidents []Incident `json:"incidents"`
 }
 
 // Client is a client of a running daemon.
@@ -137,6 +139,9 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return status, err
 }
 
+// Running reports whether the daemon's process runs.
+func (c *Client) Running() bool { return syscall.Kill(c.Endpoint.PID, 0) == nil }
+
 // Account returns a client of the rehearsed AWS account.
 func (c *Client) Account() *client.Client { return c.aws }
 
@@ -166,8 +171,8 @@ func (c *Client) Stop(ctx context.Context) error {
 	}
 	deadline := time.After(stopTimeout)
 	for {
-		if err := syscall.Kill(c.Endpoint.PID, 0); err != nil {
-			return nil //nolint:nilerr // the process has ended
+		if !c.Running() {
+			return nil
 		}
 		select {
 		case <-deadline:

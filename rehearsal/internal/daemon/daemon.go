@@ -151,6 +151,7 @@ func (d *daemon) status() Status {
 	status := Status{
 		ImageRepository: d.registry.RayTrainRepository(), Digests: d.registry.Digests(),
 		ChartURL: d.endpoint.Charts, ChartVersions: map[charts.Chart]string{},
+		Incidents: d.runtime.reported(),
 	}
 	for _, chart := range charts.All() {
 		status.ChartVersions[chart] = d.charts.Version(chart)

@@ -76,6 +76,8 @@ func (c *cluster) setNode(spec api.NodeSpec) error {
 		running.err = nodeagent.Run(ctx, config)
 		if running.err != nil && ctx.Err() == nil {
 			c.log.Error("node agent ended", "node", spec.Name, "error", running.err)
+			c.report(Incident{Text: fmt.Sprintf("the agent of node %q ended: %s", spec.Name,
+				running.err)})
 		}
 	}()
 	return nil

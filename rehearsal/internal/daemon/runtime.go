@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
@@ -26,6 +27,31 @@ type runtime struct {
 
 	mu       sync.Mutex
 	clusters map[string]*cluster
+
+	incidentsMu sync.Mutex
+	incidents   []Incident
+}
+
+// Incident is the unexpected end of a part of the rehearsal.
+type Incident struct {
+	// Text names the part and says why it ended.
+	Text string `json:"text"`
+	// Restarted reports whether the part was started again. Without it no step can succeed.
+	Restarted bool `json:"restarted"`
+}
+
+// report records an incident for Status.
+func (r *runtime) report(incident Incident) {
+	r.incidentsMu.Lock()
+	defer r.incidentsMu.Unlock()
+	r.incidents = append(r.incidents, incident)
+}
+
+// reported returns the incidents so far.
+func (r *runtime) reported() []Incident {
+	r.incidentsMu.Lock()
+	defer r.incidentsMu.Unlock()
+	return slices.Clone(r.incidents)
 }
 
 var _ api.Runtime = (*runtime)(nil)

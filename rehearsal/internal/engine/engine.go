@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
@@ -55,6 +56,7 @@ type Config struct {
 
 // Engine runs one stack.
 type Engine struct {
+	dir   string
 	stack auto.Stack
 	out   io.Writer
 }
@@ -111,7 +113,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := stack.SetAllConfigJson(ctx, settings, nil); err != nil {
 		return nil, fmt.Errorf("writing the settings of stack %q: %w", StackName, plain(err))
 	}
-	return &Engine{stack: stack, out: cfg.Out}, nil
+	return &Engine{dir: cfg.Dir, stack: stack, out: cfg.Out}, nil
 }
 
 // forgetSettings empties the stack's settings: one that only an earlier step was given must have
@@ -127,6 +129,9 @@ func forgetSettings(ctx context.Context, stack auto.Stack) error {
 	}
 	return nil
 }
+
+// configVariable names the settings file for older CLIs, and marks the processes of a rehearsal.
+const configVariable = "RAYTRAIN_REHEARSAL_CONFIG"
 
 // ShellEnvironment returns the variables with which the Pulumi CLI works on the stack in dir. The
 // engine of a rehearsal gets them too: it may be started in a shell that works on another
@@ -144,7 +149,7 @@ func ShellEnvironment(dir string) map[string]string {
 		"PULUMI_STACK":                                StackName,
 		// The Pulumi CLI takes it for --config-file from 3.208 on.
 		"PULUMI_OPTION_CONFIG_FILE": settingsFile(dir),
-		"RAYTRAIN_REHEARSAL_CONFIG": settingsFile(dir),
+		configVariable:              settingsFile(dir),
 	}
 }
 
@@ -173,7 +178,13 @@ func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, 
 		}
 	}()
 	stop := view.start()
-	err := plain(op(ctx, ch))
+	// The Automation API kills an engine ten seconds after it has interrupted it. Resources that
+	// are being created would then be missing in the state.
+	ended := make(chan struct{})
+	ignore := context.AfterFunc(ctx, func() { e.interrupt(ended) })
+	defer ignore()
+	err := plain(op(context.WithoutCancel(ctx), ch))
+	close(ended)
 	// The Automation API closes the channel when the engine's event log ends. It never does when
 	// the engine could not start.
 	select {
@@ -184,12 +195,35 @@ func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, 
 	return record.finish(time.Now(), err), err
 }
 
+// secondInterrupt is how long an engine may take to finish what it does after an interrupt. The
+// second interrupt makes it end at once.
+const secondInterrupt = 30 * time.Second
+
+// interrupt interrupts the engine's update, once it holds the stack's lock, until it ends.
+func (e *Engine) interrupt(ended <-chan struct{}) {
+	for {
+		next := 100 * time.Millisecond
+		owners, _ := lockOwners(e.dir) // a lock that cannot be read is tried again
+		for _, pid := range owners {
+			if runs(pid) && syscall.Kill(pid, syscall.SIGINT) == nil {
+				next = secondInterrupt
+			}
+		}
+		select {
+		case <-ended:
+			return
+		case <-time.After(next):
+		}
+	}
+}
+
 // eventDrainTimeout bounds the wait for events after the engine has ended.
 const eventDrainTimeout = 5 * time.Second
 
 // Preview runs `pulumi preview`.
 func (e *Engine) Preview(ctx context.Context) (*Update, error) {
-	return e.run(ctx, "preview", func(ctx context.Context, ch chan<- events.EngineEvent) error {
+	// A preview creates nothing and takes no lock, so that it may be killed.
+	return e.run(ctx, "preview", func(_ context.Context, ch chan<- events.EngineEvent) error {
 		_, err := e.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.SuppressProgress())
 		return err
 	})

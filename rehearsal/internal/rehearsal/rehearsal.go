@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -50,7 +51,9 @@ type Rehearsal struct {
 	options Options
 	lock    *os.File
 	daemon  *daemon.Client
-	engine  *engine.Engine
+	// parts is the daemon, as far as a step looks after it.
+	parts  partsDaemon
+	engine *engine.Engine
 }
 
 // markerFile identifies the folder of a rehearsal. No other folder is changed or removed.
@@ -65,7 +68,7 @@ func Open(ctx context.Context, options Options) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkGate(ctx, tools.PluginRaytrain); err != nil {
+	if err := errors.Join(checkNode(), checkGate(ctx, tools.PluginRaytrain)); err != nil {
 		return nil, err
 	}
 	if err := prepareDir(options.Dir); err != nil {
@@ -87,9 +90,13 @@ func (r *Rehearsal) start(ctx context.Context) (err error) {
 	if err := engine.CheckLock(dir); err != nil {
 		return err
 	}
-	if r.daemon, err = daemon.Start(ctx, dir, r.options.Root, r.options.Speed); err != nil {
+	if err := engine.KillOrphans(dir); err != nil {
 		return err
 	}
+	if err := r.startDaemon(ctx); err != nil {
+		return err
+	}
+	r.parts = r.daemon
 	if err := r.daemon.SetFaults(ctx, fault.Account); err != nil {
 		return fmt.Errorf("setting the account's faults: %w", err)
 	}
@@ -105,6 +112,27 @@ func (r *Rehearsal) start(ctx context.Context) (err error) {
 		Dir: dir, Root: r.options.Root, Env: env, Settings: settings,
 		Program: r.options.Program(eventlog.To(eventsFile(dir))), Out: r.options.Out,
 	})
+	return err
+}
+
+// startDaemon starts the daemon, unless one runs that lost none of its parts.
+func (r *Rehearsal) startDaemon(ctx context.Context) (err error) {
+	dir, root, speed := r.options.Dir, r.options.Root, r.options.Speed
+	if r.daemon, err = daemon.Start(ctx, dir, root, speed); err != nil {
+		return err
+	}
+	status, err := r.daemon.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(status.Incidents,
+		func(i daemon.Incident) bool { return !i.Restarted }) {
+		return nil
+	}
+	if err := r.daemon.Stop(ctx); err != nil {
+		return err
+	}
+	r.daemon, err = daemon.Start(ctx, dir, root, speed)
 	return err
 }
 
@@ -126,6 +154,14 @@ func checkGate(ctx context.Context, binary string) error {
 	default:
 		return fmt.Errorf("checking the gate: %w: run `make build` in the checkout", err)
 	}
+}
+
+// checkNode refuses a PATH without Node.js. Pulumi would call that "a bug in the provider".
+func checkNode() error {
+	if _, err := exec.LookPath("node"); err != nil {
+		return errors.New("no node on the PATH: the eks plugin runs on it: install Node.js 20 or later with npm")
+	}
+	return nil
 }
 
 // prepareDir creates the folder, or accepts one that an earlier rehearsal made.

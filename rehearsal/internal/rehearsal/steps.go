@@ -90,7 +90,13 @@ func (r *Rehearsal) run(
 	if err := forgetEvents(r.options.Dir); err != nil {
 		return nil, err
 	}
-	update, updateErr := operation(ctx)
+	stepCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := r.watch(stepCtx, cancel)
+	update, updateErr := operation(stepCtx)
+	lost := context.Cause(stepCtx)
+	cancel(nil)
+	warnings := <-watched
 	if update == nil {
 		return nil, updateErr
 	}
@@ -101,8 +107,11 @@ func (r *Rehearsal) run(
 	for _, line := range update.Info {
 		r.say("%s", line)
 	}
-	for _, line := range update.Warnings {
+	for _, line := range append(update.Warnings, warnings...) {
 		r.say("warning: %s", line)
+	}
+	if errors.Is(lost, ErrPartLost) {
+		return outcome, fmt.Errorf("running %s: %w", title, lost)
 	}
 	if updateErr != nil {
 		for _, message := range outcome.messages() {
