@@ -114,14 +114,16 @@ func (p *process) stop(ctx context.Context) error {
 	return nil
 }
 
-// failure returns why the process ended, with the end of its log.
-func (p *process) failure() error {
-	reason := errNotRunning
-	if p.result != nil {
-		reason = fmt.Errorf("%w: %w", errNotRunning, p.result)
+// reason returns why the process ended.
+func (p *process) reason() error {
+	if p.result == nil {
+		return errNotRunning
 	}
-	return p.explain(reason)
+	return fmt.Errorf("%w: %w", errNotRunning, p.result)
 }
+
+// failure returns why the process ended, with the end of its log.
+func (p *process) failure() error { return p.explain(p.reason()) }
 
 // explain adds the process's name and the end of its log to an error. On a full disk the log holds
 // a stack trace, which explains less than the cause.

@@ -21,8 +21,8 @@ const (
 type Incident struct {
 	// Component is the component that ended.
 	Component string
-	// Err is why, with the end of its log.
-	Err error
+	// Reason is why, in one line. Err adds the end of the component's log.
+	Reason, Err error
 	// Restarted reports whether the component was started again.
 	Restarted bool
 }
@@ -58,7 +58,9 @@ func (c *ControlPlane) supervise(part component, running *process) {
 	var restarts []time.Time
 	for {
 		<-running.ended
-		incident := Incident{Component: part.name, Err: running.failure()}
+		incident := Incident{
+			Component: part.name, Reason: running.reason(), Err: running.failure(),
+		}
 		for len(restarts) > 0 && time.Since(restarts[0]) > restartWindow {
 			restarts = restarts[1:]
 		}

@@ -32,6 +32,7 @@ func TestAKilledComponentIsRestartedAndReported(t *testing.T) {
 		case incident := <-incidents:
 			assert.Equal(t, component, incident.Component)
 			assert.True(t, incident.Restarted)
+			require.EqualError(t, incident.Reason, "it ended unexpectedly: signal: killed")
 			require.ErrorContains(t, incident.Err,
 				"running "+component+": it ended unexpectedly: signal: killed")
 		case <-time.After(noticed):

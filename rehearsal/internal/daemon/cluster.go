@@ -69,10 +69,11 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 		KubernetesVersion: spec.Version, ServiceCIDR: spec.ServiceCIDR, ExtraSANs: []string{apiServer.String()},
 		TokenWebhookURL: r.endpoint.AWS + api.PathTokenReview + spec.Name, Log: c.log,
 		Ended: func(incident controlplane.Incident) {
-			r.report(Incident{
-				Text: fmt.Sprintf("cluster %q: %s", spec.Name,
-					incident.Err), Restarted: incident.Restarted,
-			})
+			text := fmt.Sprintf("cluster %q: %s: %s", spec.Name, incident.Component, incident.Reason)
+			if !incident.Restarted {
+				text = fmt.Sprintf("cluster %q: %s", spec.Name, incident.Err)
+			}
+			r.report(Incident{Text: text, Restarted: incident.Restarted})
 		},
 	})
 	if err != nil {

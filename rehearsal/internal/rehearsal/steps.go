@@ -32,8 +32,8 @@ const stateTimeout = 30 * time.Second
 // Up creates or updates the stack and shows the verdict.
 func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	outcome, err := r.run(ctx, "up", r.engine.Up)
-	if outcome == nil {
-		return nil, err
+	if outcome == nil || errors.Is(err, ErrPartLost) {
+		return outcome, err
 	}
 	// An interrupted update has left a state too, and the user wants to see it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
@@ -54,8 +54,8 @@ func (r *Rehearsal) Refresh(ctx context.Context) (*Outcome, error) {
 // Destroy removes the stack and lists what is left in the account.
 func (r *Rehearsal) Destroy(ctx context.Context) (*Outcome, error) {
 	outcome, err := r.run(ctx, "destroy", r.engine.Destroy)
-	if outcome == nil {
-		return nil, err
+	if outcome == nil || errors.Is(err, ErrPartLost) {
+		return outcome, err
 	}
 	// An interrupted destroy must also say what still bills.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
