@@ -57,7 +57,7 @@ func (b builder) addon(control *controlPlane, a addon, after pulumi.Resource) (*
 	}
 	made, err := awseks.NewAddon(b.ctx, a.name, args, b.parent, pulumi.DependsOn([]pulumi.Resource{after}))
 	if err != nil {
-		return nil, fmt.Errorf("making add-on %q: %w", a.name, err)
+		return nil, fmt.Errorf("creating add-on %q: %w", a.name, err)
 	}
 	return made, nil
 }

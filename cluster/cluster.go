@@ -1,4 +1,4 @@
-// Package cluster makes the EKS control plane, its add-ons and its two node groups.
+// Package cluster creates the EKS control plane, its add-ons and its two node groups.
 package cluster
 
 import (
@@ -64,7 +64,7 @@ type Cluster struct {
 	Made []pulumi.Resource
 }
 
-// New makes the control plane, then what nodes need, then the nodes, then what needs nodes.
+// New creates the control plane, then what nodes need, then the nodes, then what needs nodes.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
 	c := &Cluster{}
 	if err := ctx.RegisterComponentResource("ray-train-efa:cluster:Cluster", name, c, opts...); err != nil {

@@ -27,7 +27,7 @@ func logTypes() pulumi.StringArray {
 	return pulumi.ToStringArray([]string{"api", "audit", "authenticator", "controllerManager", "scheduler"})
 }
 
-// controlPlane makes the control plane with pulumi-eks, and of it nothing else: the nodes that it
+// controlPlane creates the control plane, and nothing else, with pulumi-eks: the nodes that it
 // can make know no EFA.
 func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	api := eks.AuthenticationModeApi
@@ -41,7 +41,7 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 		// Access entries, because the aws-auth ConfigMap can be lost, and the nodes with it.
 		AuthenticationMode: &api,
 		AccessEntries:      b.accessEntries(),
-		// One role, ours: without it the component makes one that nothing uses.
+		// One role, ours: without it the component creates one that nothing uses.
 		InstanceRole:         role,
 		SkipDefaultNodeGroup: &yes,
 		// The component's own CNI is of 2023 and goes in through kubectl; the add-on replaces it.
@@ -54,11 +54,11 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	if len(b.args.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(b.args.PublicAccessCIDRs.Strings())
 	}
-	// The role is passed as a resource, which alone makes no dependency of a remote component.
+	// The role is passed as a resource, which alone is not a dependency of a remote component.
 	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS),
 		pulumi.DependsOn([]pulumi.Resource{role}))
 	if err != nil {
-		return nil, fmt.Errorf("making the control plane %q: %w", b.args.Name, err)
+		return nil, fmt.Errorf("creating the control plane %q: %w", b.args.Name, err)
 	}
 	c := &controlPlane{
 		component:       component,
@@ -112,15 +112,15 @@ func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
 	return secret
 }
 
-// kubernetesProvider is told the cluster's name as its identity, which is known in every preview: a
-// changed or unknown kubeconfig would otherwise replace the provider and everything that it made.
+// kubernetesProvider is identified by the cluster's name, which is known in every preview: a
+// changed or unknown kubeconfig would otherwise replace the provider and all of its resources.
 func (b builder) kubernetesProvider(control *controlPlane) (*kubernetes.Provider, error) {
 	provider, err := kubernetes.NewProvider(b.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig:        control.kubeconfig,
 		ClusterIdentifier: pulumi.String(b.args.Name),
 	}, b.parent, pulumi.DependsOn([]pulumi.Resource{control.component}))
 	if err != nil {
-		return nil, fmt.Errorf("making the Kubernetes provider of %q: %w", b.args.Name, err)
+		return nil, fmt.Errorf("creating the Kubernetes provider of %q: %w", b.args.Name, err)
 	}
 	return provider, nil
 }

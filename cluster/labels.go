@@ -2,7 +2,7 @@ package cluster
 
 // What node groups and pods agree on.
 const (
-	// RoleLabel tells the two node groups apart.
+	// RoleLabel distinguishes the two node groups.
 	RoleLabel = "role"
 	// SystemRole is RoleLabel's value on system nodes.
 	SystemRole = "system"

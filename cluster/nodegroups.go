@@ -21,7 +21,7 @@ const (
 	// and the engine's own next try is an update without a change: the AWS provider calls nothing for
 	// it and reports success, without a node. So too after an update that failed, since the state then
 	// holds what was wished for. The replacement has a name of its own (both groups are autonamed), so
-	// it may be made first.
+	// it may be created first.
 	//
 	// Sources: initErrorSpecialKey in the engine's step_generator.go;
 	// https://github.com/pulumi/pulumi/issues/21458; resourceNodeGroupUpdate in
@@ -35,7 +35,7 @@ type gpuNodes struct {
 	launchTemplateVersion pulumi.StringOutput
 }
 
-// systemNodes makes the group of the head, the operator and CoreDNS.
+// systemNodes creates the group of the head, the operator and CoreDNS.
 func (b builder) systemNodes(control *controlPlane, role *iam.Role, after []pulumi.Resource) (*awseks.NodeGroup, error) {
 	template, err := b.systemTemplate()
 	if err != nil {
@@ -47,14 +47,14 @@ func (b builder) systemNodes(control *controlPlane, role *iam.Role, after []pulu
 	group, err := awseks.NewNodeGroup(b.ctx, "system", args, b.parent, pulumi.DependsOn(after),
 		pulumi.ReplaceOnChanges([]string{afterFailure}))
 	if err != nil {
-		return nil, fmt.Errorf("making the system node group: %w", err)
+		return nil, fmt.Errorf("creating the system node group: %w", err)
 	}
 	return group, nil
 }
 
-// gpuNodes makes the group that trains. A changed template or AMI replaces it, the old nodes first:
-// EKS would else start up to two more nodes beside the old ones, for which there is mostly neither
-// quota nor room in the placement group.
+// gpuNodes creates the group that trains. A changed template or AMI replaces it, the old nodes
+// first: EKS would else start up to two more nodes beside the old ones, for which there is mostly
+// neither quota nor room in the placement group.
 func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.Resource) (*gpuNodes, error) {
 	template, err := b.gpuTemplate(control)
 	if err != nil {
@@ -73,7 +73,7 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 		pulumi.DeleteBeforeReplace(true),
 		pulumi.ReplaceOnChanges([]string{afterFailure, "launchTemplate", "releaseVersion", "version"}))
 	if err != nil {
-		return nil, fmt.Errorf("making the GPU node group: %w", err)
+		return nil, fmt.Errorf("creating the GPU node group: %w", err)
 	}
 	return &gpuNodes{group: group, launchTemplateVersion: templateVersion(template)}, nil
 }

@@ -54,7 +54,7 @@ func (b builder) nodeRole() (*nodeRole, error) {
 		AssumeRolePolicy: pulumi.String(string(trust)),
 	}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the nodes' role: %w", err)
+		return nil, fmt.Errorf("creating the nodes' role: %w", err)
 	}
 	made := &nodeRole{role: role}
 	for _, p := range nodePolicies() {

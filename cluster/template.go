@@ -17,7 +17,7 @@ const (
 )
 
 // gpuTemplate is the launch template of the GPU nodes. The group's instance type, AMI and subnet
-// are set on the node group, where EKS wants them.
+// are set on the node group, where EKS requires them.
 func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error) {
 	layout, err := NICs(b.args.GPUType.EFAInterfaces, b.args.GPUType.NetworkCards)
 	if err != nil {
@@ -50,7 +50,7 @@ func (b builder) systemTemplate() (*ec2.LaunchTemplate, error) {
 func (b builder) newTemplate(name string, args *ec2.LaunchTemplateArgs) (*ec2.LaunchTemplate, error) {
 	template, err := ec2.NewLaunchTemplate(b.ctx, name, args, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making launch template %q: %w", name, err)
+		return nil, fmt.Errorf("creating launch template %q: %w", name, err)
 	}
 	return template, nil
 }

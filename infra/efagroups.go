@@ -46,12 +46,12 @@ func NewEFAGroups(
 		Tags:                pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-efa")},
 	}, parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the EFA security group: %w", err)
+		return nil, fmt.Errorf("creating the EFA security group: %w", err)
 	}
-	// Both directions are needed: EFA's traffic is no IP, and the usual egress to 0.0.0.0/0 does not
+	// Both directions are needed: EFA traffic is not IP, and the usual egress to 0.0.0.0/0 does not
 	// cover it. Without the egress rule libfabric reports error 4126
 	// (https://github.com/gardener/gardener-extension-provider-aws/issues/1832) or NCCL hangs in
-	// set-up. EKS's own group has such rules too on 1.33 and later, until somebody strips them.
+	// set-up. EKS's own group has such rules too on 1.33 and later, unless they were removed.
 	ingress, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
 		SecurityGroupId:           group.ID(),
 		ReferencedSecurityGroupId: group.ID(),
@@ -75,7 +75,7 @@ func NewEFAGroups(
 		Tags:     pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-gpu")},
 	}, parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the placement group: %w", err)
+		return nil, fmt.Errorf("creating the placement group: %w", err)
 	}
 	g.SecurityGroupID = group.ID().ToStringOutput()
 	g.PlacementGroupName = placement.Name

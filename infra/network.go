@@ -50,7 +50,7 @@ type Network struct {
 	Made []pulumi.Resource
 }
 
-// NewNetwork makes the VPC, its subnets and their routes.
+// NewNetwork creates the VPC, its subnets and their routes.
 func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pulumi.ResourceOption) (*Network, error) {
 	n := &Network{}
 	if err := ctx.RegisterComponentResource("ray-train-efa:infra:Network", name, n, opts...); err != nil {
@@ -69,13 +69,13 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 		Tags:               b.tags("vpc", nil),
 	}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the VPC: %w", err)
+		return nil, fmt.Errorf("creating the VPC: %w", err)
 	}
 	b.vpc = vpc.ID()
 	b.made = append(b.made, vpc)
 
-	// The nodes' subnet says where everything else goes. A load balancer is never made here; the tags
-	// let one be made without touching the subnets.
+	// The zone of the nodes' subnet decides that of the others. The stack creates no load balancer;
+	// the tags allow one without a change of the subnets.
 	nodes, err := b.subnet("nodes", layout.Nodes, pulumi.String(args.Zone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (b *networkBuilder) tags(name string, more map[string]string) pulumi.String
 	return tags
 }
 
-// subnet makes a subnet that stays in the zone where it was made. The zone is computed anew in each
-// run, and another one would replace the subnet: its successor, made first, has the same block,
+// subnet creates a subnet that stays in its zone. The zone is computed again in each
+// run, and another one would replace the subnet: its successor, created first, has the same block,
 // which EC2 refuses (InvalidSubnet.Conflict).
 func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.StringInput, role string) (*ec2.Subnet, error) {
 	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
@@ -142,7 +142,7 @@ func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.Str
 		}),
 	}, b.parent, pulumi.IgnoreChanges([]string{"availabilityZone"}))
 	if err != nil {
-		return nil, fmt.Errorf("making subnet %q: %w", name, err)
+		return nil, fmt.Errorf("creating subnet %q: %w", name, err)
 	}
 	b.made = append(b.made, subnet)
 	return subnet, nil
@@ -154,7 +154,7 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 		VpcId: b.vpc, Tags: b.tags("internet", nil),
 	}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the internet gateway: %w", err)
+		return nil, fmt.Errorf("creating the internet gateway: %w", err)
 	}
 	publicTable, err := b.table("public", public)
 	if err != nil {
@@ -164,19 +164,19 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 		RouteTableId: publicTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), GatewayId: internet.ID(),
 	}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the public route: %w", err)
+		return nil, fmt.Errorf("creating the public route: %w", err)
 	}
 	address, err := ec2.NewEip(b.ctx, "nat", &ec2.EipArgs{Domain: pulumi.String("vpc"), Tags: b.tags("nat", nil)},
 		b.parent, pulumi.DependsOn([]pulumi.Resource{internet}))
 	if err != nil {
-		return nil, fmt.Errorf("making the NAT gateway's address: %w", err)
+		return nil, fmt.Errorf("creating the NAT gateway's address: %w", err)
 	}
 	// The gateway needs the way out from the moment it exists, and must lose it last.
 	nat, err := ec2.NewNatGateway(b.ctx, "nat", &ec2.NatGatewayArgs{
 		AllocationId: address.ID(), SubnetId: public.ID(), Tags: b.tags("nat", nil),
 	}, b.parent, pulumi.DependsOn([]pulumi.Resource{publicRoute}))
 	if err != nil {
-		return nil, fmt.Errorf("making the NAT gateway: %w", err)
+		return nil, fmt.Errorf("creating the NAT gateway: %w", err)
 	}
 	privateTable, err := b.table("private", nodes, control)
 	if err != nil {
@@ -186,18 +186,18 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 		RouteTableId: privateTable.ID(), DestinationCidrBlock: pulumi.String("0.0.0.0/0"), NatGatewayId: nat.ID(),
 	}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making the private route: %w", err)
+		return nil, fmt.Errorf("creating the private route: %w", err)
 	}
 	b.made = append(b.made, internet, publicRoute, address, nat, privateRoute)
 	return privateTable, nil
 }
 
-// table makes a route table for subnets. The association is named after the subnet's role, so that
-// order never matters.
+// table creates a route table for subnets. The association is named after the subnet's role, so
+// that order never matters.
 func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
 	table, err := ec2.NewRouteTable(b.ctx, name, &ec2.RouteTableArgs{VpcId: b.vpc, Tags: b.tags(name, nil)}, b.parent)
 	if err != nil {
-		return nil, fmt.Errorf("making route table %q: %w", name, err)
+		return nil, fmt.Errorf("creating route table %q: %w", name, err)
 	}
 	for _, subnet := range subnets {
 		association, err := ec2.NewRouteTableAssociation(b.ctx, subnet.PulumiResourceName(), &ec2.RouteTableAssociationArgs{
@@ -211,8 +211,7 @@ func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteT
 	return table, nil
 }
 
-// s3Endpoint is free and takes the layers of ECR images, which lie in S3, off the NAT gateway's
-// bill.
+// s3Endpoint is free. Layers of ECR images, which are in S3, then cost no NAT gateway traffic.
 func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
 	endpoint, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
 		VpcId:           b.vpc,
@@ -222,7 +221,7 @@ func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
 		Tags:            b.tags("s3", nil),
 	}, b.parent)
 	if err != nil {
-		return fmt.Errorf("making the S3 endpoint: %w", err)
+		return fmt.Errorf("creating the S3 endpoint: %w", err)
 	}
 	b.made = append(b.made, endpoint)
 	return nil

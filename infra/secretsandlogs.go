@@ -31,7 +31,7 @@ type SecretsAndLogs struct {
 	Made []pulumi.Resource
 }
 
-// NewSecretsAndLogs makes the key and the log group.
+// NewSecretsAndLogs creates the key and the log group.
 func NewSecretsAndLogs(
 	ctx *pulumi.Context, name string, args *SecretsAndLogsArgs, opts ...pulumi.ResourceOption,
 ) (*SecretsAndLogs, error) {

@@ -11,7 +11,7 @@ type Layout struct {
 	Nodes netip.Prefix
 	// Public holds the NAT gateway.
 	Public netip.Prefix
-	// ControlPlane is the subnet of the second zone. EKS asks for two zones and puts network
+	// ControlPlane is the subnet of the second zone. EKS requires two zones and puts network
 	// interfaces there, no nodes.
 	ControlPlane netip.Prefix
 }

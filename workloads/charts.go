@@ -57,7 +57,7 @@ func (b builder) operator() (pulumi.Resource, error) {
 		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String(operatorNamespace)},
 	}, b.options...)
 	if err != nil {
-		return nil, fmt.Errorf("making namespace %q: %w", operatorNamespace, err)
+		return nil, fmt.Errorf("creating namespace %q: %w", operatorNamespace, err)
 	}
 	return b.release(release{
 		chart: "kuberay-operator", origin: b.args.Charts.KubeRay, values: newKubeRayValues(),

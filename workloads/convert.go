@@ -21,9 +21,9 @@ func untyped(value any) (pulumi.Map, error) {
 	return pulumi.ToMap(fields), nil
 }
 
-// specFields is the spec without what Go's types write although nobody set it: null creation times
-// and empty structs, which the API server would answer with defaults of its own, to be seen as
-// drift.
+// specFields is the spec without what Go's types write for fields that are not set: null creation
+// times and empty structs, which the API server would answer with defaults of its own, to be seen
+// as drift.
 func specFields(cluster *rayv1.RayCluster) (map[string]any, error) {
 	text, err := json.Marshal(cluster.Spec)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 // evidence archived, and Kubernetes' 30 s buy nothing.
 const graceSeconds = 5
 
-// RayClusterSpec is what a RayCluster is made from.
+// RayClusterSpec describes a RayCluster.
 type RayClusterSpec struct {
 	// Namespace holds the cluster.
 	Namespace string
@@ -47,7 +47,7 @@ type RayClusterSpec struct {
 	RayVersion string
 	// HeadCPU and HeadMemory are the head's requests and limits.
 	HeadCPU, HeadMemory string
-	// HeadObjectStoreMiB and WorkerObjectStoreMiB bound Ray's object store. It lies in /dev/shm, for
+	// HeadObjectStoreMiB and WorkerObjectStoreMiB limit Ray's object store. It is in /dev/shm, for
 	// which the operator mounts a memory-backed volume that counts against the pod's limit, and Ray
 	// would else take what it finds there.
 	HeadObjectStoreMiB, WorkerObjectStoreMiB int
@@ -81,8 +81,8 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: RayClusterName, Namespace: spec.Namespace},
 		Spec: rayv1.RayClusterSpec{
 			RayVersion: spec.RayVersion,
-			// The operator makes the token's Secret itself. Whoever reaches the Jobs API without it could
-			// run anything.
+			// The operator creates the token's Secret itself. Without a token, anyone who reaches the Jobs
+			// API could run anything.
 			AuthOptions: &rayv1.AuthOptions{Mode: rayv1.AuthModeToken},
 			// Without this a changed pod template never reaches a pod
 			// (https://github.com/ray-project/kuberay/issues/289).
@@ -109,7 +109,7 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 	}, nil
 }
 
-// TemplateAnnotation marks a pod with the template that it was made from. KubeRay keeps old pods
+// TemplateAnnotation marks a pod with the template that it was created from. KubeRay keeps old pods
 // when its own version changes together with a template; their mark is then another than the
 // template's, which the gate compares.
 const TemplateAnnotation = "ray-train-efa/template"
@@ -135,7 +135,7 @@ func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.
 		Containers: []corev1.Container{{
 			Name:  "ray-head",
 			Image: spec.Image,
-			// The image asks for the NVIDIA runtime; on a node without GPUs that must be refused by name.
+			// The image requests the NVIDIA runtime, which a node without GPUs must not use.
 			Env: []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}},
 			Ports: []corev1.ContainerPort{
 				{Name: "gcs-server", ContainerPort: portGCS},
@@ -155,7 +155,7 @@ func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev
 		Tolerations:                   []corev1.Toleration{gpuToleration()},
 		AutomountServiceAccountToken:  &no,
 		TerminationGracePeriodSeconds: &grace,
-		// One a node is what the devices enforce already; this says it to whoever lowers the GPU count.
+		// The devices enforce one worker per node already. This keeps it so with fewer GPUs.
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 				TopologyKey: corev1.LabelHostname,
@@ -199,7 +199,7 @@ func workerResources(shape WorkerShape) corev1.ResourceRequirements {
 	})
 }
 
-// guaranteed asks for exactly the limits, which is what the Guaranteed class of service means.
+// guaranteed requests exactly the limits, which the Guaranteed quality of service requires.
 func guaranteed(list corev1.ResourceList) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: list, Limits: list.DeepCopy()}
 }

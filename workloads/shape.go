@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
-// WorkerShape is what one worker pod asks of its node.
+// WorkerShape is what one worker pod requests of its node.
 type WorkerShape struct {
 	// CPU is in whole CPUs.
 	CPU int
@@ -41,7 +41,7 @@ func Worker(node capacity.InstanceType) (WorkerShape, error) {
 	return shape, nil
 }
 
-// PodRequest is what one pod asks of a system node.
+// PodRequest is what one pod requests of a system node.
 type PodRequest struct {
 	// Name says which pod, Copies how many of it run on a single system node.
 	Name   string

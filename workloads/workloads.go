@@ -56,7 +56,7 @@ type Workloads struct {
 	Made []pulumi.Resource
 }
 
-// New installs the charts, closes the namespace, and then makes the RayCluster.
+// New installs the charts, closes the namespace, and then creates the RayCluster.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Workloads, error) {
 	w := &Workloads{}
 	opts = append(opts, pulumi.Providers(args.Kubernetes))
@@ -67,12 +67,12 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	namespace, err := corev1.NewNamespace(ctx, "ray", &corev1.NamespaceArgs{
 		Metadata: metav1.ObjectMetaArgs{
 			Name: pulumi.String(args.Ray.Namespace),
-			// Ray runs whatever it is sent: it must not be able to ask for the node.
+			// Ray runs any code that it is sent. That code must not get control of the node.
 			Labels: pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("baseline")},
 		},
 	}, b.options...)
 	if err != nil {
-		return nil, fmt.Errorf("making namespace %q: %w", args.Ray.Namespace, err)
+		return nil, fmt.Errorf("creating namespace %q: %w", args.Ray.Namespace, err)
 	}
 	b.namespace = namespace.Metadata.Name().Elem()
 
@@ -110,7 +110,7 @@ type builder struct {
 	namespace pulumi.StringOutput
 }
 
-// rayCluster makes the custom resource and answers its spec.
+// rayCluster creates the custom resource and returns its spec.
 func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, error) {
 	shape, err := Worker(b.args.GPUType)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 		OtherFields: map[string]any{"spec": spec},
 	}, options...)
 	if err != nil {
-		return nil, "", fmt.Errorf("making RayCluster %q: %w", RayClusterName, err)
+		return nil, "", fmt.Errorf("creating RayCluster %q: %w", RayClusterName, err)
 	}
 	// Keys in order, so that the same spec is the same proof.
 	text, err := json.Marshal(spec)

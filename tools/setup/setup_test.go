@@ -168,7 +168,7 @@ func TestAFailureEndsTheOtherLane(t *testing.T) {
 	slow.Lane = downloading
 	began := time.Now()
 	err := w.run(t.Context(), []recipe{slow, shell("bad", "exit 1")})
-	if err == nil || !strings.Contains(err.Error(), "making bad") {
+	if err == nil || !strings.Contains(err.Error(), "building bad") {
 		t.Errorf("the error is not the first failure's: %v", err)
 	}
 	if took := time.Since(began); took > 20*time.Second {
