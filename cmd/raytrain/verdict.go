@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/internal/usage"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -34,6 +35,7 @@ Steps:
   3. Run this command on them. --world-size and --nodes make it fail when ranks
      or nodes are missing.
   4. If the verdict is not efa, do what the report's "next" line says.
+     --explain CODE has more about a finding.
 
 Exit status:
   0  efa           all traffic between nodes used EFA, and the logs prove it
@@ -47,6 +49,8 @@ type verdictFlags struct {
 	judge  nccl.Options
 	format string
 	proof  bool
+	// explain is the code of a finding to explain, instead of judging.
+	explain string
 }
 
 // newVerdictCommand returns `raytrain verdict`: the judge over log files, with the verdict as exit
@@ -63,12 +67,25 @@ func newVerdictCommand() *cobra.Command {
   raytrain verdict --format json evidence.tar.gz | jq .findings
   raytrain verdict --format html logs/ > verdict.html
   raytrain verdict --format markdown logs/ >> "$GITHUB_STEP_SUMMARY"
-  raytrain verdict --format junit logs/ > verdict.xml`,
-		RunE: func(command *cobra.Command, paths []string) error { return flags.run(command, paths) },
+  raytrain verdict --format junit logs/ > verdict.xml
+  raytrain verdict --explain never-connected`,
+		Args: func(command *cobra.Command, paths []string) error {
+			if flags.explain != "" && len(paths) == 0 {
+				return nil
+			}
+			return usage.Check(command, paths)
+		},
+		RunE: func(command *cobra.Command, paths []string) error {
+			if flags.explain != "" {
+				return explain(command.OutOrStdout(), flags.explain)
+			}
+			return flags.run(command, paths)
+		},
 	}
 	set := command.Flags()
 	set.StringVar(&flags.format, "format", render.Formats()[0].Name, "output format: "+formatNames())
 	set.BoolVar(&flags.proof, "proof", false, "show the log lines that the verdict is based on")
+	set.StringVar(&flags.explain, "explain", "", "explain the finding with this code, and judge nothing")
 	set.IntVar(&flags.judge.WorldSize, "world-size", 0, "number of ranks that the run must have")
 	set.IntVar(&flags.judge.Nodes, "nodes", 0, "number of nodes that the run must use")
 	set.StringVar(&flags.judge.Provider, "provider", "efa", "libfabric provider that the run must use")

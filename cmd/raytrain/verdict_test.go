@@ -195,6 +195,23 @@ func TestVerdictUsageErrors(t *testing.T) {
 	}
 }
 
+func TestVerdictExplainsFindings(t *testing.T) {
+	t.Parallel()
+	for _, code := range codes() {
+		out, status, err := raytrain(t, "", "verdict", "--explain", code)
+		require.NoError(t, err)
+		assert.Equal(t, 0, status)
+		assert.True(t, strings.HasPrefix(out, code+" ("), out)
+		for _, part := range []string{"\nWhat it means:\n  ", "\nHow it comes about:\n  ", "\nSources:\n  "} {
+			assert.Contains(t, out, part, code)
+		}
+	}
+	_, status, err := raytrain(t, "", "verdict", "--explain", "never-conected")
+	assert.Equal(t, 1, status)
+	require.ErrorContains(t, err, `flag --explain "never-conected": no such finding: must be one of`)
+	require.ErrorContains(t, err, " never-connected")
+}
+
 func TestRehearseSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	err := become(filepath.Join(t.TempDir(), rehearseProgram), nil)

@@ -31,7 +31,7 @@ func install(command *cobra.Command) {
 	if command.DisableFlagParsing || command.Args != nil {
 		return
 	}
-	command.Args = check
+	command.Args = Check
 	if command.Runnable() {
 		return
 	}
@@ -43,9 +43,9 @@ func install(command *cobra.Command) {
 	command.Annotations[group] = "true"
 }
 
-// check is a cobra.PositionalArgs. The usage line holds the rules: `pin [TAG]` takes at most one
+// Check is a cobra.PositionalArgs. The usage line holds the rules: `pin [TAG]` takes at most one
 // argument, `verdict [flags] PATH...` one or more. A word behind a flag is the flag's value.
-func check(command *cobra.Command, args []string) error {
+func Check(command *cobra.Command, args []string) error {
 	required, most := parse(command.Use)
 	switch {
 	case len(args) < len(required):

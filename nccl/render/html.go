@@ -50,7 +50,7 @@ type fact struct{ Name, Value string }
 // HTML writes the report as one self-contained page: it loads nothing and runs no script.
 func HTML(w io.Writer, r report.Report, opts Options) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"px": num, "title": title, "next": nextOf,
+		"px": num, "title": title, "next": nextOf, "prose": prose,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parsing the page template: %w", err)
@@ -59,6 +59,19 @@ func HTML(w io.Writer, r report.Report, opts Options) error {
 		return fmt.Errorf("writing the page: %w", err)
 	}
 	return nil
+}
+
+// prose escapes a text and marks what is between backticks as code.
+func prose(s string) template.HTML {
+	s = template.HTMLEscapeString(s)
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 { // one without its partner
+		parts = []string{s}
+	}
+	for i := 1; i < len(parts); i += 2 {
+		parts[i] = "<code>" + parts[i] + "</code>"
+	}
+	return template.HTML(strings.Join(parts, "")) //nolint:gosec // escaped above
 }
 
 func newPage(r report.Report, opts Options) page {

@@ -22,7 +22,7 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 	if r.Rehearsed {
 		fmt.Fprintf(m, "> **%s**\n\n", rehearsedNotice)
 	}
-	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n**Next:** %s\n\n", r.Verdict, escape(s.Headline), escape(s.Next))
+	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n**Next:** %s\n\n", r.Verdict, escape(s.Headline), escapeProse(s.Next))
 	fmt.Fprintf(m, "%s ranks in evidence of %s, %s nodes. Findings: %s.\n\n",
 		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), number(r.Nodes, "?"), s.Counts)
 	for _, f := range s.Findings[:min(len(s.Findings), markdownFindings)] {
@@ -98,4 +98,16 @@ func escape(s string) string {
 		`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "{", `\{`, "}", `\}`, "[", `\[`, "]", `\]`,
 		"|", `\|`, "~", `\~`,
 	).Replace(s)
+}
+
+// escapeProse escapes a text and leaves what is between backticks as code.
+func escapeProse(s string) string {
+	parts := strings.Split(s, "`")
+	if len(parts)%2 == 0 { // one without its partner
+		return escape(s)
+	}
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = escape(parts[i])
+	}
+	return strings.Join(parts, "`")
 }

@@ -88,9 +88,9 @@ func otherNetworks(r report.Report) []string {
 			network, isNet := strings.CutPrefix(kind, "NET/")
 			switch {
 			case isNet && isLibfabric(network):
-				for provider := range strings.SplitSeq(k.Provider, ", ") {
-					if base, _, _ := strings.Cut(provider, ";"); base != "efa" && base != "" {
-						names["libfabric's provider "+base] = true
+				for name := range strings.SplitSeq(k.Provider, ", ") {
+					if base, _, _ := strings.Cut(name, ";"); base != "efa" && base != "" {
+						names[plainProvider(base)] = true
 					}
 				}
 			case isNet:
@@ -106,6 +106,14 @@ func otherNetworks(r report.Report) []string {
 // isLibfabric reports whether a network is aws-ofi-nccl's, by any of its names.
 func isLibfabric(network string) bool {
 	return slices.Contains([]string{"AWS Libfabric", "Libfabric", "OFI"}, network)
+}
+
+// plainProvider says what a libfabric provider is called outside libfabric.
+func plainProvider(name string) string {
+	if name == "tcp" || name == "sockets" {
+		return "TCP through libfabric"
+	}
+	return "libfabric's provider " + name
 }
 
 // plainNetwork says what a network is called outside NCCL.

@@ -114,6 +114,22 @@ func TestTextHasColorsOnlyWhenAsked(t *testing.T) {
 		"\x1b[31m", "", "\x1b[33m", "", "\x1b[32m", "", "\x1b[1m", "", "\x1b[0m", "").Replace(colored))
 }
 
+// TestCodeInProse holds that commands in a finding are code, and that nothing else is.
+func TestCodeInProse(t *testing.T) {
+	t.Parallel()
+	for next, want := range map[string][2]string{
+		"run `fi_info -p <efa>` now": {"run <code>fi_info -p &lt;efa&gt;</code> now", "run `fi_info -p <efa>` now"},
+		"an odd ` <b>":               {"an odd ` &lt;b&gt;", "an odd \\` &lt;b&gt;"},
+	} {
+		r := report.Report{Verdict: report.NotEFA, Findings: []report.Finding{{Severity: report.Error, Next: next}}}
+		var page, markdown strings.Builder
+		require.NoError(t, render.HTML(&page, r, render.Options{}))
+		require.NoError(t, render.Markdown(&markdown, r, render.Options{}))
+		assert.Contains(t, page.String(), "<p>"+want[0]+"</p>")
+		assert.Contains(t, markdown.String(), "**Next:** "+want[1]+"\n")
+	}
+}
+
 // TestCountsAgree holds that the counts above the findings are those of the findings below.
 func TestCountsAgree(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+)
+
+// explain writes what a finding means, how it comes about, what to do, and the sources.
+func explain(w io.Writer, code string) error {
+	e, ok := finding.Explain(code)
+	if !ok {
+		return fmt.Errorf("flag --explain %q: no such finding: must be one of\n%s", code, indent(strings.Join(codes(), " ")))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s)\n", e.Code, e.Severity)
+	for _, part := range []struct{ title, text string }{
+		{"What it means", e.Meaning}, {"How it comes about", e.How}, {"What to do", e.Next},
+	} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "\n%s:\n%s\n", part.title, indent(part.text))
+		}
+	}
+	if len(e.Sources) > 0 {
+		fmt.Fprintf(&b, "\nSources:\n  %s\n", strings.Join(e.Sources, "\n  "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// codes lists every finding code.
+func codes() []string {
+	var names []string
+	for _, c := range finding.Codes() {
+		names = append(names, c.String())
+	}
+	return names
+}
+
+// indent wraps a text for a terminal.
+func indent(text string) string {
+	const columns, lines = 78, 100
+	return "  " + strings.Join(screen.Wrap(text, columns, lines), "\n  ")
+}
