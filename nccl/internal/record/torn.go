@@ -54,7 +54,11 @@ func strippedPrefix(b []byte) bool {
 	if i = skipDigitsBack(line, i-1); i < 1 || line[i] != '[' {
 		return false
 	}
-	line = bytes.TrimRight(line[:i], "0123456789: ")
+	numbers := bytes.TrimRight(line[:i], " ")
+	line = bytes.TrimRight(numbers, "0123456789: ")
+	if bytes.Count(numbers[len(line):], []byte(":")) >= 2 { // pid and tid, behind something in place of the host
+		return true
+	}
 	return len(line) == 0 || bytes.IndexByte([]byte(")]>|m"), line[len(line)-1]) >= 0
 }
 

@@ -57,7 +57,7 @@ func cutRepeat(b []byte) ([]byte, bool) {
 }
 
 // unwrapped cuts a name where what is not part of it begins: padding or a remark
-// (two blanks, or a blank before `#`), the end of a string in JSON, logfmt or
+// (two blanks, or a blank before `#` or `(`), the end of a string in JSON, logfmt or
 // CSV, of a table's cell or an HTML element, a control character, or syslog's
 // `#015` for one. Only bytes that no name of a network or a provider holds end
 // it, so that `efa_x` and `efa+x` stay what they are.
@@ -67,7 +67,7 @@ func unwrapped(name []byte) []byte {
 		case '"', '\'', '\\', ',', '|', '<', '>', '&', 0x7f:
 			return name[:i]
 		case ' ':
-			if i+1 < len(name) && (name[i+1] == ' ' || name[i+1] == '#') {
+			if i+1 < len(name) && bytes.IndexByte([]byte(" #("), name[i+1]) >= 0 {
 				return name[:i]
 			}
 		case '#':

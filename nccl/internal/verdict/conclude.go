@@ -37,7 +37,7 @@ func Conclude(files []*model.File, opts Expected) Outcome {
 		failed = failed || j.failed
 	}
 	if len(runs) > 1 {
-		found.add(finding.SeveralRuns, -1, runs[1].Comms[0].Ranks[0].First(), "")
+		found.add(finding.SeveralRuns, noRank, runs[1].Comms[0].Ranks[0].First(), "")
 	}
 	if failedAlone(ev, found) {
 		verdict = worse(verdict, report.Inconclusive)
@@ -100,7 +100,7 @@ func failedAlone(ev *model.Evidence, found *findings) bool {
 			failed = true
 			// Where ranks are missing, the process may be one of them, in a log that was cut.
 			if whole || len(ev.Comms) > 0 && p.Aborted() {
-				found.add(finding.AttemptFailed, -1, p.First, "")
+				found.add(finding.AttemptFailed, noRank, p.First, "")
 			}
 			intended(p, found)
 		}
@@ -112,11 +112,11 @@ func failedAlone(ev *model.Evidence, found *findings) bool {
 func intended(p *model.Process, found *findings) {
 	for _, u := range p.Pending() {
 		if !record.IsEFANetwork(u.Name) {
-			found.addVariant(finding.Chosen, finding.OtherNetwork, -1, u.Ref, "the process would use "+u.Name)
+			found.addVariant(finding.Chosen, finding.OtherNetwork, noRank, u.Ref, "the process would use "+u.Name)
 		}
 	}
 	if name, failed := p.Provided(); !failed && name != "" && name != record.EFAProvider {
-		found.addVariant(finding.Chosen, finding.ProviderNotEFA, -1, p.Chosen, "the provider is "+name)
+		found.addVariant(finding.Chosen, finding.ProviderNotEFA, noRank, p.Chosen, "the provider is "+name)
 	}
 }
 

@@ -30,7 +30,7 @@ func diagnose(ev *model.Evidence, v report.Verdict, found *findings) {
 			diagnoseProcess(p, v, masked, found)
 		}
 		if f.CutTail {
-			found.addVariant(finding.Harmless, finding.LogCut, -1, model.Ref{File: f, Line: f.Lines + 1}, "the file ends inside a line")
+			found.addVariant(finding.Harmless, finding.LogCut, noRank, model.Ref{File: f, Line: f.Lines + 1}, "the file ends inside a line")
 		}
 	}
 	diagnoseDebugLevel(ev, found)
@@ -84,7 +84,7 @@ func diagnoseProcess(p *model.Process, v report.Verdict, masked bool, found *fin
 		found.add(finding.EFADeviceMissing, model.RankOf(p), p.NoteRef(finding.NoEligibleProvider), "")
 	}
 	if len(p.Unassigned) > 0 && len(p.Views) == 0 && v != report.EFA && !masked {
-		found.add(finding.LogCut, -1, p.First, "channels without the lines of their communicator")
+		found.add(finding.LogCut, noRank, p.First, "channels without the lines of their communicator")
 	}
 	for _, m := range p.Views {
 		if m.Complete == 0 && !m.Ended && p.Started && len(m.Tallies) == 0 && m.HasID {
@@ -108,14 +108,14 @@ func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
 	case stripped(ev):
 	case infos > 0:
 		if at, masked := ev.Masked(); masked {
-			found.add(finding.SubsystemMask, -1, at, "no line of INIT in it")
+			found.add(finding.SubsystemMask, noRank, at, "no line of INIT in it")
 		} else if at, excerpt := ev.Excerpt(); excerpt && !found.has(finding.SubsystemMask) {
-			found.add(finding.LogCut, -1, at, "no line of a communicator in it")
+			found.add(finding.LogCut, noRank, at, "no line of a communicator in it")
 		}
 	case warns > 0 || version.Line > 0:
-		found.add(finding.DebugTooLow, -1, version, "")
+		found.add(finding.DebugTooLow, noRank, version, "")
 	default:
-		found.add(finding.NoNCCLLines, -1, model.Ref{}, "")
+		found.add(finding.NoNCCLLines, noRank, model.Ref{}, "")
 	}
 }
 
@@ -136,10 +136,10 @@ func diagnoseVersions(ev *model.Evidence, found *findings) {
 		}
 	}
 	if len(nccl) > 1 {
-		found.add(finding.TwoNCCLVersions, -1, anyRef(nccl), strings.Join(sortedKeys(nccl), ", "))
+		found.add(finding.TwoNCCLVersions, noRank, anyRef(nccl), strings.Join(sortedKeys(nccl), ", "))
 	}
 	if len(plugin) > 1 {
-		found.add(finding.TwoPluginVersions, -1, anyRef(plugin), strings.Join(sortedKeys(plugin), ", "))
+		found.add(finding.TwoPluginVersions, noRank, anyRef(plugin), strings.Join(sortedKeys(plugin), ", "))
 	}
 }
 
@@ -175,12 +175,12 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 		return
 	}
 	if high >= 4*low {
-		found.add(finding.UnbalancedChannels, -1, c.Ranks[0].First(), fmt.Sprintf("from %d to %d channel lines a rank", low, high))
+		found.add(finding.UnbalancedChannels, noRank, c.Ranks[0].First(), fmt.Sprintf("from %d to %d channel lines a rank", low, high))
 	}
 	if n, _ := c.Missing(); n == 0 && sends != receives {
-		found.add(finding.OneSided, -1, c.Ranks[0].First(), fmt.Sprintf("communicator %s: %d sends, %d receives", c.Key, sends, receives))
+		found.add(finding.OneSided, noRank, c.Ranks[0].First(), fmt.Sprintf("communicator %s: %d sends, %d receives", c.Key, sends, receives))
 	}
 	if gdr == 0 {
-		found.add(finding.GDRAbsent, -1, c.Ranks[0].First(), "communicator "+c.Key)
+		found.add(finding.GDRAbsent, noRank, c.Ranks[0].First(), "communicator "+c.Key)
 	}
 }

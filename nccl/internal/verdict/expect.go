@@ -15,12 +15,12 @@ func (j *runJudge) expectations() {
 		return
 	}
 	if want := j.opts.WorldSize; want > 0 && int(c.Size) != want {
-		j.block(finding.WorldSizeMismatch, -1, c.Ranks[0].First(), fmt.Sprintf("%d ranks asked for, %d found", want, c.Size))
+		j.block(finding.WorldSizeMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d ranks asked for, %d found", want, c.Size))
 	}
 	if want, have := j.opts.Nodes, c.NodeCount(); want > 0 && have != want {
-		j.block(finding.NodesMismatch, -1, c.Ranks[0].First(), fmt.Sprintf("%d nodes asked for, %s found", want, orUnknown(have)))
+		j.block(finding.NodesMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d nodes asked for, %s found", want, orUnknown(have)))
 	}
 	if want := j.opts.Provider; want != "" && want != record.EFAProvider && j.efa > 0 {
-		j.block(finding.ProviderUnexpected, -1, model.Ref{}, fmt.Sprintf("%q was asked for", want))
+		j.block(finding.ProviderUnexpected, noRank, model.Ref{}, fmt.Sprintf("%q was asked for", want))
 	}
 }

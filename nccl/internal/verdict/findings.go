@@ -30,7 +30,10 @@ type entry struct {
 
 func newFindings() *findings { return &findings{byCode: map[finding.Code]*entry{}} }
 
-// add records one occurrence; rank -1 means the run as a whole.
+// noRank in a finding means the run as a whole.
+const noRank int32 = -1
+
+// add records one occurrence.
 func (f *findings) add(c finding.Code, rank int32, r model.Ref, detail string) {
 	f.addVariant(finding.Plain, c, rank, r, detail)
 }

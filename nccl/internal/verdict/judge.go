@@ -76,9 +76,9 @@ func (j *runJudge) judge() report.Verdict {
 	j.expectations()
 	j.versions()
 	if !wide && j.efa+j.other+j.unknown == 0 {
-		j.block(finding.NoInterNode, -1, model.Ref{}, "")
+		j.block(finding.NoInterNode, noRank, model.Ref{}, "")
 	} else if j.efa+j.other+j.unknown == 0 {
-		j.block(finding.NoTraffic, -1, model.Ref{}, "")
+		j.block(finding.NoTraffic, noRank, model.Ref{}, "")
 	}
 	return j.verdict()
 }
@@ -86,10 +86,10 @@ func (j *runJudge) judge() report.Verdict {
 func (j *runJudge) verdict() report.Verdict {
 	switch {
 	case j.efa > 0 && j.other > 0:
-		j.found.add(finding.MixedTransports, -1, model.Ref{}, "")
+		j.found.add(finding.MixedTransports, noRank, model.Ref{}, "")
 		return report.Mixed
 	case j.tainted:
-		j.found.add(finding.RayDeduplicated, -1, model.Ref{}, "")
+		j.found.add(finding.RayDeduplicated, noRank, model.Ref{}, "")
 		return report.Inconclusive
 	case j.other > 0 && j.unknown == 0:
 		return report.NotEFA
@@ -113,7 +113,7 @@ func (j *runJudge) comm(c *model.Communicator) {
 		}
 	}
 	if used && len(nets) > 1 {
-		j.block(finding.TwoNetworks, -1, c.Ranks[0].First(), "communicator "+c.Key+": "+joinCounts(nets))
+		j.block(finding.TwoNetworks, noRank, c.Ranks[0].First(), "communicator "+c.Key+": "+joinCounts(nets))
 	}
 	if !used {
 		j.unused(c)
@@ -155,8 +155,11 @@ func (j *runJudge) contradicted(c *model.Communicator) {
 // traffic that never leaves a host proves nothing, whatever NCCL's nNodes says.
 func (j *runJudge) hosts(c *model.Communicator) {
 	first := c.Ranks[0]
+	if missing, _ := c.Missing(); missing > 0 {
+		return // which blocks the proof already
+	}
 	if c.DistinctHosts() < 2 {
-		j.block(finding.OneHost, -1, first.First(), "communicator "+c.Key+": all ranks on "+first.Host)
+		j.block(finding.OneHost, noRank, first.First(), "communicator "+c.Key+": all ranks on "+first.Host)
 	} else if r := c.IsolatedHost(); r != nil {
 		j.block(finding.OneHost, r.Rank, r.First(), "communicator "+c.Key+": no channel leads from "+r.Host+" to another host")
 	}
@@ -172,7 +175,7 @@ func (j *runJudge) hosts(c *model.Communicator) {
 // of sight.
 func (j *runJudge) unused(c *model.Communicator) {
 	if !slices.ContainsFunc(c.Ranks, (*model.Rank).Unfinished) {
-		j.found.add(finding.UnusedCommunicator, -1, c.Ranks[0].First(), "communicator "+c.Key)
+		j.found.add(finding.UnusedCommunicator, noRank, c.Ranks[0].First(), "communicator "+c.Key)
 	}
 	for _, rk := range c.Ranks {
 		for _, u := range rk.Networks {
@@ -202,7 +205,7 @@ func (j *runJudge) entered(c *model.Communicator, rk *model.Rank, used bool) {
 // members checks that every rank of the communicator is in evidence.
 func (j *runJudge) members(c *model.Communicator) {
 	if c.SizesConflict {
-		j.block(finding.SizeConflict, -1, c.Ranks[0].First(), "communicator "+c.Key)
+		j.block(finding.SizeConflict, noRank, c.Ranks[0].First(), "communicator "+c.Key)
 	}
 	n, first := c.Missing()
 	if n > 0 {
@@ -213,14 +216,14 @@ func (j *runJudge) members(c *model.Communicator) {
 		j.block(finding.RankMissing, rank, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
 			fmt.Sprintf("communicator %s: %d of %d ranks missing (%s)", c.Key, n, c.Size, listRanks(first, n)))
 		if h := c.Hosts(); int32(h) < c.Nodes {
-			j.block(finding.NodeMissing, -1, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
+			j.block(finding.NodeMissing, noRank, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
 				fmt.Sprintf("communicator %s: %d hosts in evidence, %d nodes", c.Key, h, c.Nodes))
 		}
 	} else if h := c.Hosts(); int32(h) < c.Nodes {
-		j.found.add(finding.HostsShareName, -1, c.Ranks[0].First(), "")
+		j.found.add(finding.HostsShareName, noRank, c.Ranks[0].First(), "")
 	}
 	if c.Stale {
-		j.found.add(finding.StaleRun, -1, c.Ranks[0].First(), "communicator "+c.Key)
+		j.found.add(finding.StaleRun, noRank, c.Ranks[0].First(), "communicator "+c.Key)
 	}
 }
 
@@ -236,7 +239,7 @@ func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 	}
 	for _, u := range rk.Networks {
 		if !record.IsEFANetwork(u.Name) {
-			j.block(finding.OtherNetwork, rk.Rank, u.Ref, "the rank uses "+u.Name)
+			j.blockVariant(usedOrChosen(rk), finding.OtherNetwork, rk.Rank, u.Ref, "the rank chose "+u.Name)
 			return
 		}
 	}
@@ -247,12 +250,22 @@ func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 	case provider == "":
 		j.block(finding.ProviderUnknown, rk.Rank, rk.First(), "")
 	case provider != record.EFAProvider:
-		j.block(finding.ProviderNotEFA, rk.Rank, r, "the provider is "+provider)
+		j.blockVariant(usedOrChosen(rk), finding.ProviderNotEFA, rk.Rank, r, "the provider is "+provider)
 	case c.AmbiguousHosts:
 		if lost := rk.Overridden(); lost != "" {
 			j.block(finding.ProviderNotEFA, rk.Rank, r, "one of the hosts that share a name selected "+lost)
 		}
 	}
+}
+
+// usedOrChosen is the circumstance of what a rank chose: it may show no channel.
+func usedOrChosen(rk *model.Rank) finding.Variant {
+	for _, v := range rk.Views {
+		if slices.ContainsFunc(v.Tallies, func(t model.Tally) bool { return t.Medium == record.MediumNet }) {
+			return finding.Plain
+		}
+	}
+	return finding.Chosen
 }
 
 // channels counts the rank's channels by what they use and reports whether it opened a

@@ -33,20 +33,20 @@ func (j *runJudge) strippedChannels() {
 		s := &f.Stripped
 		other := s.Provider != "" && s.Provider != record.EFAProvider
 		if other && len(s.Channels) == 0 {
-			j.blockVariant(finding.Chosen, finding.ProviderNotEFA, -1, s.Chosen, "the provider is "+s.Provider)
+			j.blockVariant(finding.Chosen, finding.ProviderNotEFA, noRank, s.Chosen, "the provider is "+s.Provider)
 		}
 		for i := range s.Channels {
 			t := &s.Channels[i]
 			switch {
 			case !record.IsEFANetwork(record.NetworkOf(t.Label)):
-				j.count(report.TrafficOther, t, -1)
+				j.count(report.TrafficOther, t, noRank)
 			case other:
 				j.other++
-				j.block(finding.ProviderNotEFA, -1, s.Chosen, "the provider is "+s.Provider)
+				j.block(finding.ProviderNotEFA, noRank, s.Chosen, "the provider is "+s.Provider)
 			default:
 				j.unknown++
 			}
-			j.block(finding.HostsRedacted, -1, t.First, "")
+			j.block(finding.HostsRedacted, noRank, t.First, "")
 		}
 	}
 }

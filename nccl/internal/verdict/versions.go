@@ -5,6 +5,6 @@ import "github.com/ray-train-efa/ray-train-efa/nccl/finding"
 // versions blocks the proof where NCCL is too old to print what it rests on.
 func (j *runJudge) versions() {
 	for _, o := range j.ev.Outdated {
-		j.block(finding.VersionTooOld, -1, o.At, o.Detail)
+		j.block(finding.VersionTooOld, noRank, o.At, o.Detail)
 	}
 }
