@@ -52,7 +52,7 @@ func TestCodeIsAKnownRevision(t *testing.T) {
 	require.NoError(t, err)
 	sum := sha256.Sum256(code)
 	assert.NotEqual(t, hex.EncodeToString(sum[:16]), train.Revision(code),
-		"the training code changed: if it still computes the same, add %x to equivalent in revision.go; "+
+		"the training code changed: if it still computes the same, add %x to equivalent in config.go; "+
 			"otherwise replace the list by it", sum[:16])
 	assert.NotEqual(t, train.Revision(code), train.Revision([]byte("other")))
 }

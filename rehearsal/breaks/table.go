@@ -25,7 +25,7 @@ func Table() []Break {
 			Name:  "no gpu.present label on the GPU nodes",
 			Edits: []overlay.Edit{{File: "cluster/nodegroups.go", Search: "\t\tGPUPresentLabel: pulumi.String(\"true\"),\n", Replace: ""}},
 			Phase: "preflight",
-			Says:  []string{"wants a label", "nvidia.com/gpu.present=true", "kubectl get daemonsets"},
+			Says:  []string{"requires a label", "nvidia.com/gpu.present=true", "kubectl get daemonsets"},
 			Red:   "TestGPUNodeGroup",
 		},
 		{
@@ -53,7 +53,7 @@ func Table() []Break {
 				{File: "workloads/workloads.go", Search: "HeadCPU: b.args.Ray.HeadCPU,", Replace: `HeadCPU: "4",`},
 			},
 			Phase: "preflight",
-			Says:  []string{"the Ray head asks for 4 CPU, which no node that may take it has free", "pulumi config set --path ray.headCpu 3"},
+			Says:  []string{"the Ray head requests 4 CPU, more than is free on any node", "pulumi config set --path ray.headCpu 3"},
 			Red:   "TestHeadHasNoDevices",
 		},
 		{
