@@ -27,6 +27,8 @@ var (
 	ErrHeadRestarted = errors.New("the Ray head restarted")
 	// ErrStillActive: a job did not stop in time; a PENDING one never does.
 	ErrStillActive = errors.New("still active")
+	// ErrStillPending: a job that did not stop in time is PENDING. It comes with ErrStillActive.
+	ErrStillPending = errors.New("no worker runs yet")
 	// ErrInvalidID: a submission id that Ray may not handle correctly.
 	ErrInvalidID = errors.New("invalid submission id")
 )

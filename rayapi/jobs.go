@@ -93,6 +93,16 @@ func (c *Client) Job(ctx context.Context, id string) (Job, error) {
 	return job, nil
 }
 
+// Jobs returns every job that the head knows. A job that was not submitted through this API has no
+// SubmissionID.
+func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
+	var jobs []Job
+	if err := c.get(ctx, jobsPath, &jobs); err != nil {
+		return nil, fmt.Errorf("listing Ray jobs: %w", err)
+	}
+	return jobs, nil
+}
+
 // Submit runs a job, at most once: if a job with this id exists, from before or because of a request
 // whose answer was lost, that job is returned. The caller compares its metadata to find out whether it
 // is its own.
@@ -170,13 +180,11 @@ func (c *Client) StopAndWait(ctx context.Context, id string, timeout time.Durati
 			return job, err
 		}
 		if waited >= timeout {
-			return job, fmt.Errorf(
-				"stopping Ray job %q: %w: %s after %s",
-				id,
-				ErrStillActive,
-				job.Status,
-				timeout,
-			)
+			err := fmt.Errorf("stopping Ray job %q: %w: %s after %s", id, ErrStillActive, job.Status, timeout)
+			if job.Status == Pending {
+				err = fmt.Errorf("%w: %w", err, ErrStillPending)
+			}
+			return job, err
 		}
 		if err := c.RequestStop(ctx, id); err != nil {
 			return job, err

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 // Record is what the cluster stores about the newest attempt of one resource.
@@ -60,6 +62,19 @@ func ValidateName(name string) error {
 // an id that is used again, and old lines could be taken for new ones.
 func SubmissionID(name, proofHash string, number int) string {
 	return fmt.Sprintf("%s-%.8s-a%d", name, proofHash, number)
+}
+
+// RecordOf returns the record of a job, as far as its metadata has it: without session and counters.
+// Its number is 0 for a job of an earlier release.
+func RecordOf(job rayapi.Job) Record {
+	number, err := strconv.Atoi(job.Metadata[MetadataNumber])
+	if err != nil {
+		number = 0
+	}
+	return Record{
+		Instance: job.Metadata[MetadataInstance], Number: number, Nonce: job.Metadata[MetadataNonce],
+		ProofHash: job.Metadata[MetadataProof], SubmissionID: job.SubmissionID,
+	}
 }
 
 // NewNonce returns 16 random bytes in hexadecimal.

@@ -80,3 +80,24 @@ func (s *Store) Save(ctx context.Context, record Record) error {
 	s.exists, s.version = true, object.ResourceVersion
 	return nil
 }
+
+// Settle writes the record as settled. When the write fails it reads the record again: a write whose
+// reply was lost has happened, and an outdated version can be replaced.
+func (s *Store) Settle(ctx context.Context, record Record) error {
+	record.Settled = true
+	err := s.Save(ctx, record)
+	if err == nil {
+		return nil
+	}
+	current, loadErr := s.Load(ctx)
+	switch {
+	case loadErr != nil:
+		return errors.Join(err, loadErr)
+	case current != nil && current.Nonce != record.Nonce:
+		return fmt.Errorf("settling attempt %d: attempt %d began: %w", record.Number, current.Number, ErrConcurrent)
+	case current != nil && current.Settled:
+		return nil
+	default:
+		return s.Save(ctx, record)
+	}
+}

@@ -2,9 +2,11 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,41 +45,82 @@ func (o operation) connect(ctx context.Context) (head, error) {
 	return head{Client: client, token: token}, err
 }
 
-// jobState returns the state of a record's job. Without a running head there is no job: it ended
-// with its pod.
+// jobState returns the state of a record's job. Without a running head there is no job: it ended with
+// its pod.
 func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt.Job, head, error) {
 	running, err := o.headRuns(ctx)
-	if err != nil || !running {
-		return attempt.Absent, head{}, err
+	if err != nil {
+		return "", head{}, err
+	}
+	if !running {
+		return attempt.Classify(record, nil, ""), head{}, nil
 	}
 	// A head that runs and does not answer may still run the job.
 	ray, err := o.connect(ctx)
 	if err != nil {
 		return "", head{}, err
 	}
+	version, err := ray.Version(ctx)
+	if err != nil {
+		return "", ray, err
+	}
 	job, err := ray.Job(ctx, record.SubmissionID)
 	switch {
 	case errors.Is(err, rayapi.ErrNotFound):
-		return attempt.Absent, ray, nil
+		return attempt.Classify(record, nil, version.SessionName), ray, nil
 	case err != nil:
 		return "", ray, err
 	default:
-		return attempt.Classify(record, &job), ray, nil
+		return attempt.Classify(record, &job, version.SessionName), ray, nil
 	}
 }
 
 // stop ends a record's job if it is active.
 func (o operation) stop(ctx context.Context, record attempt.Record) error {
 	job, ray, err := o.jobState(ctx, record)
-	if err != nil || job != attempt.Active {
+	if err != nil || job != attempt.Active && job != attempt.Moved {
 		return err
 	}
-	o.env.Log(ctx, "stopping job "+record.SubmissionID)
-	if _, err := ray.StopAndWait(ctx, record.SubmissionID, stopTimeout); err != nil {
-		return fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones)",
+	_, err = o.stopJob(ctx, ray, record.SubmissionID)
+	return err
+}
+
+// stopJob stops a job and waits until it has ended. It returns the job's last known state.
+func (o operation) stopJob(ctx context.Context, ray head, id string) (rayapi.Job, error) {
+	o.env.Log(ctx, "stopping job "+id)
+	job, err := ray.StopAndWait(ctx, id, stopTimeout)
+	if err != nil {
+		return job, fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones)",
 			err, o.in.Namespace, o.in.RayCluster)
 	}
-	return nil
+	return job, nil
+}
+
+// ownJobs returns this resource's jobs in Ray, whatever the record says, in order of submission id.
+func (o operation) ownJobs(ctx context.Context, ray head) ([]rayapi.Job, error) {
+	all, err := ray.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.DeleteFunc(all, func(job rayapi.Job) bool { return !o.owns(job) })
+	slices.SortFunc(own, func(a, b rayapi.Job) int { return cmp.Compare(a.SubmissionID, b.SubmissionID) })
+	return own, nil
+}
+
+// owns reports whether a job is this resource's: by its instance, or for a resource that is being
+// created, by its name. A job without our metadata is the one that the state names, or foreign.
+func (o operation) owns(job rayapi.Job) bool {
+	instance, ours := job.Metadata[attempt.MetadataInstance]
+	switch {
+	case job.SubmissionID == "":
+		return false
+	case !ours:
+		return job.SubmissionID == o.submissionID
+	case o.instance == "":
+		return job.Metadata[attempt.MetadataName] == o.name
+	default:
+		return instance == o.instance
+	}
 }
 
 // headRuns reports whether the RayCluster has a head pod whose Ray container runs.

@@ -18,7 +18,8 @@ func (o operation) conclude(
 	state := o.attempted(begun)
 	state.Verdict = judgement.Report.Verdict
 	state.JobStatus = end.job.Status
-	state.Findings = slices.Concat(o.stillActive(end), judgement.Report.Findings, begun.cluster.found)
+	state.Findings = slices.Concat(
+		o.stillActive(end), judgement.Report.Findings, begun.cluster.found, begun.notes)
 	state.Ranks = judgement.Report.Ranks
 	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)
@@ -69,6 +70,7 @@ func (o operation) attempted(begun run) State {
 	state.ProofHash = o.proof.Hash
 	state.Attempt = begun.number
 	state.SubmissionID = begun.record.SubmissionID
+	state.AccountID = begun.account
 	if begun.cluster.pods != nil {
 		state.Nodes, state.Pods = begun.cluster.nodes, begun.cluster.pods
 	}

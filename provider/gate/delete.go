@@ -10,6 +10,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
 
 // AbandonVariable is the environment variable that names an unreachable cluster whose job may be
@@ -27,7 +28,7 @@ func (t TrainingJob) Delete(ctx context.Context, req infer.DeleteRequest[State])
 	if err != nil {
 		return infer.DeleteResponse{}, err
 	}
-	operation, err := t.prepare(ctx, name, instance, req.State.Inputs, req.State.Attempt)
+	operation, err := t.prepare(ctx, name, instance, req.State.Inputs, req.State)
 	if err != nil {
 		return infer.DeleteResponse{}, t.allowDelete(ctx, nil, req.State, err)
 	}
@@ -37,18 +38,27 @@ func (t TrainingJob) Delete(ctx context.Context, req infer.DeleteRequest[State])
 	return infer.DeleteResponse{}, nil
 }
 
-// allowDelete returns nil when a delete may succeed although it failed for this cause.
+// allowDelete returns nil when a delete may succeed although it failed for this cause. It keeps four
+// cases apart: a job that does not stop, a Ray head that answers with an error, a cluster that no
+// longer exists, and one that cannot be reached.
 func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state State, cause error) error {
-	if ctx.Err() != nil {
+	var fromRay *rayapi.APIError
+	switch {
+	case ctx.Err() != nil, errors.Is(cause, rayapi.ErrStillActive):
 		return cause
+	case errors.As(cause, &fromRay):
+		return fmt.Errorf("deleting training job: the Ray head of %q answers with an error, so whether job %q "+
+			"still runs is unknown: %w. Next: kubectl -n %s delete pod -l %s (KubeRay creates a new head; "+
+			"the job ends with the old one), then pulumi destroy",
+			state.RayCluster, state.SubmissionID, cause, state.Namespace, forward.HeadSelector(state.RayCluster))
 	}
-	var answered apierrors.APIStatus
+	var fromKubernetes apierrors.APIStatus
 	// An API server that answers exists, whatever the account that the shell has credentials for
 	// knows of it.
-	if cluster != nil && !errors.As(cause, &answered) {
-		presence, err := cluster.Presence(ctx, state.ClusterName, state.AWSRegion)
-		if presence == kube.Gone {
-			t.env.Log(ctx, fmt.Sprintf("cluster %s no longer exists, and neither does the job", state.ClusterName))
+	if cluster != nil && !errors.As(cause, &fromKubernetes) {
+		gone, err := t.gone(ctx, cluster, state)
+		if gone {
+			t.env.Warn(ctx, fmt.Sprintf("cluster %s no longer exists, and neither does the job", state.ClusterName))
 			return nil
 		}
 		if err != nil {
@@ -56,7 +66,7 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		}
 	}
 	if t.env.AbandonCluster != "" && t.env.AbandonCluster == state.ClusterName {
-		t.env.Log(ctx, fmt.Sprintf("forgetting job %s on cluster %s, as %s says; it may still run",
+		t.env.Warn(ctx, fmt.Sprintf("forgetting job %s on cluster %s, as %s says; it may still run",
 			state.SubmissionID, state.ClusterName, AbandonVariable))
 		return nil
 	}
@@ -67,19 +77,73 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		state.ClusterName, state.AWSRegion, AbandonVariable, state.ClusterName)
 }
 
-// abandon stops the recorded job and settles the record, if it is this instance's.
+// ErrOtherAccount means that the credentials are not those of the cluster's AWS account.
+var ErrOtherAccount = errors.New("the credentials are of another AWS account")
+
+// gone reports whether EKS, in the account that the job ran in, has no such cluster.
+func (t TrainingJob) gone(ctx context.Context, cluster Cluster, state State) (bool, error) {
+	presence, err := cluster.Presence(ctx, state.ClusterName, state.AWSRegion)
+	if err != nil || presence != kube.Gone || state.AccountID == "" {
+		return presence == kube.Gone, err
+	}
+	account, err := cluster.Account(ctx)
+	if err == nil && account != state.AccountID {
+		err = fmt.Errorf("comparing accounts: %w: %s, and the cluster is in %s", ErrOtherAccount, account, state.AccountID)
+	}
+	return err == nil, err
+}
+
+// abandon stops this instance's jobs and settles the record, if it is this instance's.
 func (o operation) abandon(ctx context.Context) error {
 	record, err := o.store.Load(ctx)
-	if err != nil || record == nil || record.Instance != o.instance {
+	if err != nil {
 		return err
 	}
-	err = o.stop(ctx, *record)
-	if errors.Is(err, rayapi.ErrStillActive) {
-		// A PENDING job cannot be stopped; it ends with the RayCluster.
-		o.env.Log(ctx, err.Error())
-	} else if err != nil {
+	if record != nil && record.Instance == o.instance {
+		if err := o.allowPending(ctx, o.stop(ctx, *record)); err != nil {
+			return err
+		}
+	}
+	if err := o.stopOwn(ctx); err != nil {
 		return err
 	}
-	record.Settled = true
-	return o.store.Save(ctx, *record)
+	if record == nil || record.Instance != o.instance {
+		return nil
+	}
+	return o.settle(ctx, *record)
+}
+
+// stopOwn stops this instance's active jobs that no record names.
+func (o operation) stopOwn(ctx context.Context) error {
+	running, err := o.headRuns(ctx)
+	if err != nil || !running {
+		return err
+	}
+	ray, err := o.connect(ctx)
+	if err != nil {
+		return err
+	}
+	own, err := o.ownJobs(ctx, ray)
+	if err != nil {
+		return err
+	}
+	for _, job := range own {
+		if job.Status.Final() || job.Status == rayapi.Pending {
+			continue
+		}
+		if _, err := o.stopJob(ctx, ray, job.SubmissionID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allowPending turns the error about a job that did not stop into a warning when it is PENDING: Ray
+// cannot stop it, and it holds no GPU yet. A job that runs holds the GPUs, so it stays an error.
+func (o operation) allowPending(ctx context.Context, err error) error {
+	if !errors.Is(err, rayapi.ErrStillPending) {
+		return err
+	}
+	o.env.Warn(ctx, err.Error()+"; it ends with the RayCluster")
+	return nil
 }

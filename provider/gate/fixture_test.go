@@ -50,7 +50,12 @@ type world struct {
 	connectErr error
 	presence   kube.Presence
 	presentErr error
+	// account is the AWS account of the credentials.
+	account    string
+	accountErr error
 	env        gate.Environment
+	// hangs makes a request to Ray wait until its caller ends it; nil never does.
+	hangs func(*http.Request) bool
 	// deaf keeps every request from Ray; nil never does.
 	deaf func() bool
 	// exec answers commands in pods; nil means that they fail.
@@ -66,6 +71,9 @@ type world struct {
 	script func(*rayapi.Job)
 	// spoil changes a job's files before the ranks leave them.
 	spoil func(node, name string, text []byte) (string, []byte)
+
+	// warnings are what the user was shown.
+	warnings []string
 
 	evidence string
 	inputs   map[string]property.Value
@@ -100,7 +108,7 @@ func newWorld(t *testing.T) *world {
 			return cluster{w}, w.connectErr
 		},
 		Code: []byte("code"), Entrypoint: "python -m raytrain_job",
-		Now: w.time, Sleep: w.sleep, Log: func(context.Context, string) {},
+		Now: w.time, Sleep: w.sleep, Log: func(context.Context, string) {}, Warn: w.warn,
 	}
 	w.inputs = map[string]property.Value{
 		"kubeconfig": property.New(kubeconfig).WithSecret(true), "clusterName": property.New("c"),
@@ -154,6 +162,21 @@ func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
+// waitForCopies waits until the files of a running job, which are copied in the background, are here.
+func (w *world) waitForCopies() {
+	w.t.Helper()
+	const files = 17 // a log and a manifest of each rank, and a result
+	require.Eventually(w.t, func() bool { return w.ray.Seen("GET /api/v0/logs/file") >= files },
+		10*time.Second, time.Millisecond)
+	time.Sleep(200 * time.Millisecond) // the last reply is on its way
+}
+
+func (w *world) warn(_ context.Context, text string) {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	w.warnings = append(w.warnings, text)
+}
+
 type cluster struct{ w *world }
 
 func (c cluster) Kubernetes() kubernetes.Interface { return c.w.kube }
@@ -174,6 +197,10 @@ func (t tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
 	if t.w.deaf != nil && t.w.deaf() {
 		return nil, errors.New("connection refused")
 	}
+	if t.w.hangs != nil && t.w.hangs(request) {
+		<-request.Context().Done()
+		return nil, request.Context().Err()
+	}
 	return t.next.RoundTrip(request)
 }
 
@@ -187,6 +214,8 @@ func (c cluster) Exec(_ context.Context, _, pod string, _ []string) (string, err
 func (c cluster) Presence(context.Context, string, string) (kube.Presence, error) {
 	return c.w.presence, c.w.presentErr
 }
+
+func (c cluster) Account(context.Context) (string, error) { return c.w.account, c.w.accountErr }
 
 func node(name string) *corev1.Node {
 	return &corev1.Node{

@@ -40,6 +40,7 @@ func TestWhatTheLastCollectionFinds(t *testing.T) {
 			sleeps := 0
 			w.onSleep = func() {
 				if sleeps++; sleeps == 20 { // after the first copy
+					w.waitForCopies()
 					w.ray.Lock()
 					defer w.ray.Unlock()
 					test.happens(w)

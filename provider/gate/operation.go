@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -21,11 +22,12 @@ type operation struct {
 	name string
 	// instance is empty for a resource that is being created.
 	instance string
-	// known is the newest attempt number in the resource's state.
-	known   int
-	proof   attempt.Proof
-	cluster Cluster
-	store   *attempt.Store
+	// known is the newest attempt number in the resource's state, submissionID its job.
+	known        int
+	submissionID string
+	proof        attempt.Proof
+	cluster      Cluster
+	store        *attempt.Store
 }
 
 // run is an attempt as far as an operation has come with it. Its zero value is no attempt.
@@ -41,6 +43,10 @@ type run struct {
 	head    head
 	// workers are the names of the worker pods.
 	workers []string
+	// account is the AWS account of the credentials; empty when unknown.
+	account string
+	// notes are findings about earlier attempts.
+	notes []report.Finding
 }
 
 // proved reports whether the cluster's record is that of the state's proof.
@@ -58,7 +64,13 @@ func (o operation) proved(ctx context.Context, state State) (bool, error) {
 // destroy can find and stop its job. A create that was interrupted before its instance was decided
 // left nothing behind, and must leave no state under half an id.
 func (o operation) execute(ctx context.Context) (State, string, error) {
+	// Whoever deletes the job must ask the same account about its cluster. Unknown is unknown.
+	account, accountErr := o.cluster.Account(ctx)
+	if accountErr != nil {
+		account = ""
+	}
 	begun, refusals, err := o.begin(ctx)
+	begun.account = account
 	var state State
 	switch {
 	case err == nil && len(refusals) > 0:
@@ -100,13 +112,12 @@ func (o operation) begin(ctx context.Context) (run, []report.Finding, error) {
 	if err != nil {
 		return begun, nil, err
 	}
+	if next.job == attempt.Lost && !next.previous.Settled {
+		begun.notes = append(begun.notes, o.lost(ctx, *next.previous))
+	}
 	if next.action == attempt.Adopt {
-		begun.record = *next.previous
-		begun.record.ProofHash = o.proof.Hash // that of an earlier release may be recorded
 		begun.head = next.head
-		o.env.Log(ctx, fmt.Sprintf("adopting attempt %d, job %s", begun.record.Number, begun.record.SubmissionID))
-		begun.workers, err = o.workerPods(ctx)
-		return begun, nil, err
+		return o.adopt(ctx, begun, *next.previous)
 	}
 	if err := o.supersede(ctx, next.previous); err != nil {
 		return begun, nil, err
@@ -116,14 +127,90 @@ func (o operation) begin(ctx context.Context) (run, []report.Finding, error) {
 		return begun, begun.cluster.refusals, err
 	}
 	begun.head, begun.workers = begun.cluster.head, begun.cluster.workers
-	begun.record, err = o.submit(ctx, next, begun.cluster)
+	unrecorded, number, err := o.clear(ctx, begun, next)
+	if err != nil {
+		return begun, nil, err
+	}
+	begun.number = max(begun.number, number)
+	if unrecorded != nil {
+		if err := o.store.Save(ctx, *unrecorded); err != nil {
+			return begun, nil, err
+		}
+		return o.adopt(ctx, begun, *unrecorded)
+	}
+	begun.record, err = o.submit(ctx, begun, next.previous)
 	begun.number = max(begun.number, begun.record.Number)
 	return begun, nil, err
 }
 
+// adopt continues an attempt whose job runs or has ended.
+func (o operation) adopt(
+	ctx context.Context, begun run, record attempt.Record,
+) (run, []report.Finding, error) {
+	begun.record = record
+	begun.record.ProofHash = o.proof.Hash // that of an earlier release may be recorded
+	begun.instance, begun.number = record.Instance, max(begun.number, record.Number)
+	o.env.Log(ctx, fmt.Sprintf("adopting attempt %d, job %s", record.Number, record.SubmissionID))
+	workers, err := o.workerPods(ctx)
+	begun.workers = workers
+	return begun, nil, err
+}
+
+// lost reports that the head restarted since an attempt was submitted.
+func (o operation) lost(ctx context.Context, record attempt.Record) report.Finding {
+	found := report.Finding{
+		Code: "earlier-attempt-lost", Severity: report.Warning,
+		Text:  fmt.Sprintf("attempt %d, job %s, was not judged", record.Number, record.SubmissionID),
+		Cause: "the Ray head restarted after the job was submitted, so the job and its evidence are lost",
+		Next:  "kubectl describe pod of the head shows the reason of its last restart",
+	}
+	o.env.Warn(ctx, found.Text+": "+found.Cause+"; the next attempt is submitted")
+	return found
+}
+
+// clear stops this resource's active jobs that the record does not name: the record was deleted, or
+// its cluster was restored. Without a record it returns an active job of the wanted proof to adopt
+// instead. It also returns the newest attempt number among the jobs.
+func (o operation) clear(
+	ctx context.Context, begun run, next decision,
+) (*attempt.Record, int, error) {
+	own, err := o.ownJobs(ctx, begun.head)
+	if err != nil {
+		return nil, 0, err
+	}
+	var unrecorded *attempt.Record
+	newest := 0
+	for _, job := range own {
+		record := attempt.RecordOf(job)
+		newest = max(newest, record.Number)
+		switch {
+		case job.Status.Final() || next.previous != nil && job.SubmissionID == next.previous.SubmissionID:
+		case next.previous == nil && unrecorded == nil && record.Number > 0 &&
+			o.proof.Matches(record.ProofHash) && !o.in.Expectations.RequireEFACounters:
+			unrecorded = &record
+		default:
+			o.env.Warn(ctx, fmt.Sprintf("job %s runs and no attempt record names it; it is stopped", job.SubmissionID))
+			if _, err := o.stopJob(ctx, begun.head, job.SubmissionID); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	if unrecorded != nil {
+		version, err := begun.head.Version(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		unrecorded.Session = version.SessionName // jobs do not survive a restart of the head
+		o.env.Warn(ctx, fmt.Sprintf("job %s runs and its attempt record is lost; it is adopted", unrecorded.SubmissionID))
+	}
+	return unrecorded, newest, nil
+}
+
 // decision is what to do with the recorded attempt.
 type decision struct {
-	action   attempt.Action
+	action attempt.Action
+	// job is the state of the recorded job.
+	job      attempt.Job
 	instance string
 	// previous is the record that was found; nil for none.
 	previous *attempt.Record
@@ -160,8 +247,11 @@ func (o operation) decide(ctx context.Context) (decision, error) {
 	if err != nil {
 		return next, err
 	}
-	next.head = head
-	next.action = attempt.Decide(record, job, o.proof)
+	next.job, next.head = job, head
+	next.action, err = attempt.Decide(record, job, o.proof)
+	if err != nil {
+		return next, err
+	}
 	if next.action == attempt.StopThenSubmit {
 		return next, o.stop(ctx, *record)
 	}
@@ -199,12 +289,35 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 		return State{}, err
 	}
 	// Last: an update that is killed before this judges the attempt again.
-	settled := begun.record
-	settled.Settled = true
-	if err := o.store.Save(ctx, settled); err != nil {
-		return State{}, err
+	if err := o.settle(ctx, begun.record); err != nil {
+		// The verdict is still valid. The next update judges a red attempt again instead of
+		// running another; a green one is not looked at again.
+		o.env.Warn(ctx, err.Error())
 	}
 	return state, nil
+}
+
+const (
+	// settleTimeout bounds settling, which a cancelled update still does: a verdict that cost minutes
+	// of a cluster must not be lost to one failed write.
+	settleTimeout = 20 * time.Second
+	// settleRetries and settlePause span an API server that is restarting.
+	settleRetries, settlePause = 5, 2 * time.Second
+)
+
+// settle writes that the attempt was judged or stopped.
+func (o operation) settle(ctx context.Context, record attempt.Record) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	for i := 0; ; i++ {
+		err := o.store.Settle(ctx, record)
+		if err == nil || errors.Is(err, attempt.ErrConcurrent) || i == settleRetries {
+			return err
+		}
+		if sleepErr := o.env.Sleep(ctx, settlePause); sleepErr != nil {
+			return errors.Join(sleepErr, err)
+		}
+	}
 }
 
 // collected is what a job that ended left behind.
@@ -222,12 +335,27 @@ type collected struct {
 func (o operation) collect(
 	ctx context.Context, begun run, end outcome, collector *evidence.Collector,
 ) (collected, error) {
-	gaps := collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
-	gathered := collected{
-		files: collector.Files(), gaps: gaps, log: begun.head.driverLog(ctx, end.job),
-		counters: o.countersMoved(ctx, begun),
-	}
+	var gathered collected
+	bounded(ctx, finishTimeout, func(ctx context.Context) {
+		gathered.gaps = collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
+		gathered.files = collector.Files()
+	})
+	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.job) })
+	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.countersMoved(ctx, begun) })
 	return gathered, ctx.Err() // what was cut short is no evidence
+}
+
+// How long each part of the collection may take. A log endpoint that hangs must not hold the update.
+const (
+	finishTimeout   = 5 * time.Minute
+	logTimeout      = time.Minute
+	countersTimeout = 2 * time.Minute
+)
+
+func bounded(ctx context.Context, timeout time.Duration, do func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	do(ctx)
 }
 
 // judge compares the evidence with what the inputs require.

@@ -351,6 +351,7 @@ func TestEvidenceOfANodeThatDiesIsKept(t *testing.T) {
 	sleeps := 0
 	w.onSleep = func() {
 		if sleeps++; sleeps == 20 { // after the first copy
+			w.waitForCopies()
 			w.ray.Lock()
 			w.ray.Nodes[2].State = "DEAD"
 			for _, job := range w.ray.Jobs {

@@ -24,6 +24,7 @@ type Cluster interface {
 	Ray(ctx context.Context, namespace, rayCluster string) (client *rayapi.Client, token string, err error)
 	Exec(ctx context.Context, namespace, pod string, command []string) (string, error)
 	Presence(ctx context.Context, name, region string) (kube.Presence, error)
+	Account(ctx context.Context) (string, error)
 }
 
 // Environment is what the gate depends on outside this package.
@@ -41,6 +42,8 @@ type Environment struct {
 	Sleep          func(ctx context.Context, d time.Duration) error
 	// Log shows the user one line of progress.
 	Log func(ctx context.Context, line string)
+	// Warn shows the user a warning that stays on the screen.
+	Warn func(ctx context.Context, text string)
 	// Events receives the refusal of a red update.
 	Events eventlog.Log
 }
@@ -97,7 +100,7 @@ func (t TrainingJob) Create(
 	if req.DryRun {
 		return infer.CreateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
 	}
-	operation, err := t.prepare(ctx, req.Name, "", req.Inputs, 0)
+	operation, err := t.prepare(ctx, req.Name, "", req.Inputs, State{})
 	if err != nil {
 		return infer.CreateResponse[State]{}, err
 	}
@@ -128,7 +131,7 @@ func (t TrainingJob) Update(
 		}
 		return stored, nil
 	}
-	operation, err := t.prepare(ctx, name, instance, req.Inputs, req.State.Attempt)
+	operation, err := t.prepare(ctx, name, instance, req.Inputs, req.State)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
@@ -172,10 +175,9 @@ func (t TrainingJob) Read(
 
 var errNoImport = errors.New("a TrainingJob cannot be imported: declare it, and `pulumi up` runs it")
 
-// prepare connects to the cluster. instance is empty for a resource that is being created; known is
-// the newest attempt number in its state.
+// prepare connects to the cluster. instance and state are empty for a resource that is being created.
 func (t TrainingJob) prepare(
-	ctx context.Context, name, instance string, in jobs.Inputs, known int,
+	ctx context.Context, name, instance string, in jobs.Inputs, state State,
 ) (operation, error) {
 	proof, err := t.proof(in)
 	if err != nil {
@@ -186,7 +188,8 @@ func (t TrainingJob) prepare(
 		return operation{}, fmt.Errorf("connecting to cluster %q: %w", in.ClusterName, err)
 	}
 	return operation{
-		env: t.env, in: in, name: name, instance: instance, known: known, proof: proof, cluster: cluster,
+		env: t.env, in: in, name: name, instance: instance, proof: proof, cluster: cluster,
+		known: state.Attempt, submissionID: state.SubmissionID,
 		store: attempt.NewStore(cluster.Kubernetes(), in.Namespace, name),
 	}, ctx.Err()
 }

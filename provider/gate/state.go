@@ -31,6 +31,8 @@ type State struct {
 	Nodes     []jobs.Node `pulumi:"nodes"`
 	Pods      []jobs.Pod  `pulumi:"pods"`
 	Rehearsed bool        `pulumi:"rehearsed"`
+	// AccountID is the AWS account of the credentials that reached the cluster; empty when unknown.
+	AccountID string `pulumi:"accountId,optional"`
 	// Refusal is why the update failed; nil when green.
 	Refusal *refusal.Refusal `pulumi:"refusal,optional"`
 }

@@ -8,62 +8,74 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
-)
-
-// Keys of a job's metadata, beside attempt.MetadataNonce.
-const (
-	metadataProof    = "raytrain-proof"
-	metadataInstance = "raytrain-instance"
 )
 
 var errForeignJob = errors.New("another client submitted a job with this id")
 
 // submit records the next attempt, then starts its job: whatever is killed after that can be found
 // again. It returns the record as soon as it is saved, also with an error.
-func (o operation) submit(ctx context.Context, next decision, cluster surroundings) (attempt.Record, error) {
-	record := attempt.Next(next.previous, o.known, next.instance, o.name, o.proof.Hash)
-	version, err := cluster.head.Version(ctx)
+func (o operation) submit(
+	ctx context.Context, begun run, previous *attempt.Record,
+) (attempt.Record, error) {
+	record := attempt.Next(previous, begun.number, begun.instance, o.name, o.proof.Hash)
+	// In the record, because whoever adopts the job needs them.
+	record.Counters = preflight.ReadCounters(ctx, o.exec, begun.workers)
+	uri, err := begun.head.EnsurePackage(ctx, o.env.Code)
+	if err != nil {
+		return attempt.Record{}, err
+	}
+	environment, err := o.jobEnvironment(record)
+	if err != nil {
+		return attempt.Record{}, err
+	}
+	// As late as possible: a head that restarts from here on has lost the job.
+	version, err := begun.head.Version(ctx)
 	if err != nil {
 		return attempt.Record{}, err
 	}
 	record.Session = version.SessionName
-	// In the record, because whoever adopts the job needs them.
-	record.Counters = preflight.ReadCounters(ctx, o.exec, cluster.workers)
 	if err := o.store.Save(ctx, record); err != nil {
 		return attempt.Record{}, err
 	}
-	uri, err := cluster.head.EnsurePackage(ctx, o.env.Code)
-	if err != nil {
-		return record, err
-	}
-	environment, err := jobEnvironment(o.in, record)
-	if err != nil {
-		return record, err
-	}
-	job, err := cluster.head.Submit(ctx, rayapi.Submission{
+	job, err := begun.head.Submit(ctx, rayapi.Submission{
 		ID: record.SubmissionID, Entrypoint: o.env.Entrypoint,
 		RuntimeEnv: rayapi.RuntimeEnv{WorkingDir: uri, EnvVars: environment},
 		Metadata: map[string]string{
-			attempt.MetadataNonce: record.Nonce, metadataProof: o.proof.Hash, metadataInstance: next.instance,
+			attempt.MetadataNonce: record.Nonce, attempt.MetadataProof: o.proof.Hash,
+			attempt.MetadataInstance: record.Instance, attempt.MetadataName: o.name,
+			attempt.MetadataNumber: strconv.Itoa(record.Number),
 		},
 	})
 	if err != nil {
 		return record, err
 	}
-	if attempt.Classify(record, &job) == attempt.Foreign {
+	if job.Metadata[attempt.MetadataNonce] != record.Nonce {
 		return record, fmt.Errorf("submitting job %q: %w; next: pulumi up, which takes the next number",
 			record.SubmissionID, errForeignJob)
 	}
 	o.env.Log(ctx, fmt.Sprintf("submitted attempt %d, job %s", record.Number, record.SubmissionID))
-	return record, nil
+	return o.confirmSession(ctx, begun.head, record)
+}
+
+// confirmSession records the session that the job was submitted to, when the head restarted between
+// reading the session and the submission. Without that a job that runs would seem lost.
+func (o operation) confirmSession(
+	ctx context.Context, ray head, record attempt.Record,
+) (attempt.Record, error) {
+	version, err := ray.Version(ctx)
+	if err != nil || version.SessionName == record.Session {
+		return record, err
+	}
+	record.Session = version.SessionName
+	return record, o.store.Save(ctx, record)
 }
 
 // jobEnvironment returns the job's environment variables. None is a secret: Ray shows them.
-func jobEnvironment(in jobs.Inputs, record attempt.Record) (map[string]string, error) {
+func (o operation) jobEnvironment(record attempt.Record) (map[string]string, error) {
+	in := o.in
 	// jobs/train/CONTRACT.md explains RAYTRAIN_CONFIG.
 	values := map[string]any{
 		"worldSize": in.Expectations.WorldSize, "nodes": in.Expectations.Nodes,

@@ -13,6 +13,8 @@ import (
 const (
 	// jobPoll is the time between two looks at a running job.
 	jobPoll = 2 * time.Second
+	// pollTimeout bounds one look, with its retries, so that a hanging head does not delay the deadline.
+	pollTimeout = 45 * time.Second
 	// collectFirst is when evidence is first copied from a running job, and collectMost the longest
 	// time between two copies. The time doubles in between: the files are written in the first
 	// minute, and a node may fail at any time.
@@ -34,11 +36,15 @@ type outcome struct {
 }
 
 // wait polls the job until it is final, its deadline passes, or its head forgets it (a zero status).
-// It copies evidence in the meantime.
-func (o operation) wait(ctx context.Context, begun run, collector *evidence.Collector) (outcome, error) {
+// Evidence is copied in the meantime, beside the polling, so that a log endpoint that hangs delays
+// neither status nor deadline.
+func (o operation) wait(
+	ctx context.Context, begun run, collector *evidence.Collector,
+) (outcome, error) {
+	copies := newCopier(ctx, collector, o.env.Now())
+	defer copies.stop()
 	started := o.env.Now()
 	answered := started
-	collectAt, pause := started.Add(collectFirst), collectFirst
 	for {
 		job, err := begun.job(ctx)
 		now := o.env.Now()
@@ -48,7 +54,8 @@ func (o operation) wait(ctx context.Context, begun run, collector *evidence.Coll
 		case errors.Is(err, rayapi.ErrNotFound) || errors.Is(err, rayapi.ErrHeadRestarted):
 			return outcome{job: rayapi.Job{SubmissionID: begun.record.SubmissionID}}, nil
 		case err != nil && now.Sub(answered) > headTimeout:
-			return outcome{}, fmt.Errorf("waiting for job %q: %w; next: pulumi up, which continues with the same job",
+			return outcome{}, fmt.Errorf(
+				"waiting for job %q: %w; next: pulumi up, which continues with the same job",
 				begun.record.SubmissionID, err)
 		case err == nil && job.Status.Final():
 			return outcome{job: job}, nil
@@ -60,15 +67,64 @@ func (o operation) wait(ctx context.Context, begun run, collector *evidence.Coll
 		if now.Sub(started) >= time.Duration(o.in.DeadlineSeconds)*time.Second {
 			return o.stopAtDeadline(ctx, begun)
 		}
-		if !now.Before(collectAt) {
-			// What is missing now may come, and is an error only at the end.
-			_ = collector.Collect(ctx) //nolint:errcheck // see above
-			pause = min(2*pause, collectMost)
-			collectAt = now.Add(pause)
-		}
+		copies.poll(now)
 		if err := o.env.Sleep(ctx, jobPoll); err != nil {
 			return outcome{}, err
 		}
+	}
+}
+
+// copier copies the evidence of a running job in the background, one pass at a time.
+type copier struct {
+	ctx       context.Context //nolint:containedctx // it is the background work's
+	cancel    context.CancelFunc
+	collector *evidence.Collector
+	due       time.Time
+	pause     time.Duration
+	// done is closed when the latest pass has ended; nil before the first.
+	done chan struct{}
+}
+
+func newCopier(ctx context.Context, collector *evidence.Collector, now time.Time) *copier {
+	ctx, cancel := context.WithCancel(ctx)
+	return &copier{ctx: ctx, cancel: cancel, collector: collector, due: now.Add(collectFirst), pause: collectFirst}
+}
+
+// poll starts a pass when it is due and the one before has ended.
+func (c *copier) poll(now time.Time) {
+	if now.Before(c.due) || !c.idle() {
+		return
+	}
+	c.pause = min(2*c.pause, collectMost)
+	c.due = now.Add(c.pause)
+	done := make(chan struct{})
+	c.done = done
+	go func() {
+		defer close(done)
+		bounded(c.ctx, finishTimeout, func(ctx context.Context) {
+			// What is missing now may come, and is an error only at the end.
+			_ = c.collector.Collect(ctx) //nolint:errcheck // see above
+		})
+	}()
+}
+
+func (c *copier) idle() bool {
+	if c.done == nil {
+		return true
+	}
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the latest pass and waits for it: the collector is for one user at a time.
+func (c *copier) stop() {
+	c.cancel()
+	if c.done != nil {
+		<-c.done
 	}
 }
 
@@ -82,6 +138,8 @@ func earliest(started time.Time, job rayapi.Job) time.Time {
 
 // job reads the attempt's job, if the head is still in the recorded session.
 func (r run) job(ctx context.Context) (rayapi.Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
 	if err := r.head.CheckSession(ctx, r.record.Session); err != nil {
 		return rayapi.Job{}, err
 	}

@@ -40,27 +40,17 @@ func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	command := describeCommand(ctx, c.user.Exec, name, region)
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
-	if err := command.Run(); err != nil {
-		if strings.Contains(stderr.String(), resourceNotFound) {
-			return Gone, nil
-		}
-		return Unknown, fmt.Errorf(
-			"asking EKS for cluster %q: %w: %s",
-			name,
-			err,
-			strings.TrimSpace(stderr.String()),
-		)
-	}
 	var reply struct {
 		Cluster struct {
 			Endpoint string `json:"endpoint"`
 		} `json:"cluster"`
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &reply); err != nil {
-		return Unknown, fmt.Errorf("decoding EKS's answer for cluster %q: %w", name, err)
+	err := ask(awsCommand(ctx, c.user.Exec, "eks", "describe-cluster", "--name", name, "--region", region), &reply)
+	switch {
+	case err != nil && strings.Contains(err.Error(), resourceNotFound):
+		return Gone, nil
+	case err != nil:
+		return Unknown, fmt.Errorf("asking EKS for cluster %q: %w", name, err)
 	}
 	if reply.Cluster.Endpoint != "" && !sameServer(reply.Cluster.Endpoint, c.server) {
 		return Gone, nil
@@ -68,21 +58,9 @@ func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, 
 	return Present, nil
 }
 
-func describeCommand(
-	ctx context.Context,
-	config *clientcmdapi.ExecConfig,
-	name, region string,
-) *exec.Cmd {
-	args := []string{
-		"eks",
-		"describe-cluster",
-		"--name",
-		name,
-		"--region",
-		region,
-		"--output",
-		"json",
-	}
+// awsCommand returns a call of the AWS CLI with the kubeconfig's profile and environment.
+func awsCommand(ctx context.Context, config *clientcmdapi.ExecConfig, args ...string) *exec.Cmd {
+	args = append(args, "--output", "json")
 	if i := slices.Index(config.Args, "--profile"); i >= 0 && i+1 < len(config.Args) {
 		args = append(args, "--profile", config.Args[i+1])
 	}
@@ -92,6 +70,35 @@ func describeCommand(
 		command.Env = append(command.Env, variable.Name+"="+variable.Value)
 	}
 	return command
+}
+
+// Account returns the AWS account of the credentials that the kubeconfig uses for its tokens.
+func (c *Cluster) Account(ctx context.Context) (string, error) {
+	if c.user == nil || c.user.Exec == nil {
+		return "", errors.New("asking AWS for the account: the kubeconfig has no aws command")
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	var reply struct {
+		Account string `json:"Account"`
+	}
+	if err := ask(awsCommand(ctx, c.user.Exec, "sts", "get-caller-identity"), &reply); err != nil {
+		return "", fmt.Errorf("asking AWS for the account: %w", err)
+	}
+	return reply.Account, nil
+}
+
+// ask runs a command of the AWS CLI and decodes its reply.
+func ask(command *exec.Cmd, reply any) error {
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	if err := json.Unmarshal(stdout.Bytes(), reply); err != nil {
+		return fmt.Errorf("decoding its reply: %w", err)
+	}
+	return nil
 }
 
 func sameServer(a, b string) bool {

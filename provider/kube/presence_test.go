@@ -53,6 +53,21 @@ func TestPresence(t *testing.T) {
 	}
 }
 
+//nolint:paralleltest // as TestPresence
+func TestAccount(t *testing.T) {
+	cluster, err := kube.Connect(kubeconfig(t,
+		`[ "$*" = "sts get-caller-identity --output json --profile team" ] && echo '{"Account":"123456789012"}'`))
+	require.NoError(t, err)
+	account, err := cluster.Account(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "123456789012", account)
+
+	cluster, err = kube.Connect(kubeconfig(t, `echo "Unable to locate credentials" >&2; exit 253`))
+	require.NoError(t, err)
+	_, err = cluster.Account(t.Context())
+	require.ErrorContains(t, err, "Unable to locate credentials")
+}
+
 func TestConnectRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	_, err := kube.Connect("not a kubeconfig")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -135,6 +136,8 @@ func (s *Server) serveJobs(w http.ResponseWriter, r *http.Request, rest string) 
 	switch {
 	case rest == "" && r.Method == http.MethodPost:
 		s.submit(w, r)
+	case rest == "" && r.Method == http.MethodGet:
+		reply(w, slices.Collect(maps.Values(s.Jobs)))
 	case s.Jobs[id] == nil:
 		http.Error(w, fmt.Sprintf("Job %s does not exist", id), http.StatusNotFound)
 	case stop && r.Method == http.MethodPost:
