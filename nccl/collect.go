@@ -216,7 +216,7 @@ func formatOf(head []byte) format {
 	}
 }
 
-// isUTF16 wants the byte-order mark and, as a log that two stray bytes precede must
+// isUTF16 requires the byte-order mark and, as a log that two stray bytes precede must
 // not be taken for one, a first character of ASCII.
 func isUTF16(head []byte) bool {
 	if len(head) < 4 {

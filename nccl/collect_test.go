@@ -108,7 +108,7 @@ func TestCollectUnpacks(t *testing.T) {
 	}
 }
 
-// TestCollectNamesEveryBadPath expects one error for all that is to be mended.
+// TestCollectNamesEveryBadPath expects one error that names every path.
 func TestCollectNamesEveryBadPath(t *testing.T) {
 	t.Parallel()
 	_, err := nccl.Collect([]string{"/none/a", "testdata", "/none/b"}, nil)
@@ -158,7 +158,7 @@ func TestCollectReadsArchivesInParallel(t *testing.T) {
 }
 
 // TestCollectReadsPipesOnce expects every byte of what can be read only once,
-// as a shell's <(command) is: the bytes that tell the format are not lost.
+// as a shell's <(command) is: the bytes that show the format are not lost.
 func TestCollectReadsPipesOnce(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string][]byte{"plain": []byte(oneLine), "gzip": gzipped(t, []byte(oneLine))} {

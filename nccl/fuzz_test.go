@@ -15,7 +15,7 @@ import (
 )
 
 // refused lists small synthetic runs that must never pass, as seeds. Left out
-// are those in which a few lines that disagree with a proof are all that stands
+// are those in which a few lines that disagree with a proof are all that speaks
 // against it: without these lines they are proven.
 func refused() [][]byte {
 	contradicted := map[synth.Fabric]bool{

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// consumer is a program of somebody else's: it judges a log while it reads it.
+// consumer is a user's program: it judges a log while it reads it.
 const consumer = `package main
 
 import (

@@ -25,7 +25,7 @@ var (
 )
 
 // judgeSynthetic judges the files of a synthetic run with what its truth says
-// the judge is told.
+// the judge knows.
 func judgeSynthetic(files []synth.File, truth synth.Truth) (report.Report, error) {
 	sources := make([]nccl.Source, len(files))
 	for i, f := range files {

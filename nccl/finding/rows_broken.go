@@ -76,7 +76,7 @@ var brokenRows = map[Code]words{
 		name: "remote-lost", severity: report.Warning,
 		cause:   "a peer closed its connection or timed out",
 		next:    "find the rank that stopped first: its log holds the reason",
-		how:     "The peer crashed, was killed, or gave up waiting. This rank only notices it.",
+		how:     "The peer crashed, was killed, or timed out. This rank only notices it.",
 		sources: []string{"NCCL src/misc/socket.cc"},
 	},
 }

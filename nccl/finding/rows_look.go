@@ -13,7 +13,7 @@ var lookRows = map[Code]words{
 	},
 	StaleRun: {
 		name: "stale-run", severity: report.Warning,
-		cause: "two processes claim the same rank of one communicator: logs of an earlier run are " +
+		cause: "two processes have the same rank of one communicator: logs of an earlier run are " +
 			"among these",
 		next:    "remove the older files; give each run a folder of its own",
 		how:     "Files of an earlier run are in the same folder, or two runs share a communicator id.",

@@ -42,7 +42,7 @@ var missingRows = map[Code]words{
 		next: "run on two nodes; if these were two, give each its own host name, or keep the " +
 			"Bootstrap line of every rank, which shows its address",
 		how: "NCCL's nNodes counts entries of its ring, not hosts: with P2P and SHM off, one host " +
-			"counts several times. Hosts are told apart by name or, where the name is the same, " +
+			"counts several times. Hosts are distinguished by name or, where the name is the same, " +
 			"by the address in the Bootstrap line.",
 		sources: []string{"NCCL src/init.cc"},
 	},

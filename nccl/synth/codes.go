@@ -1,14 +1,14 @@
 package synth
 
 // codes lists finding codes of which a judge must report one at least: what a
-// person needs to be told about the run. It is empty where the text was
+// person needs to know about the run. It is empty where the text was
 // mangled or where nothing is wrong.
 func (r Run) codes() []string {
 	if r.Text != Clean || r.Layout == RaySession {
 		return nil
 	}
 	if r.Launcher == RayDedup {
-		return nil // the line that tells may be among those that were dropped
+		return nil // the line that shows it may be among those that were dropped
 	}
 	switch r.Damage {
 	case Whole:
@@ -24,8 +24,10 @@ func (r Run) codes() []string {
 		return r.ifOnEFA("never-connected")
 	case DebugWarn:
 		return r.ifOnEFA("debug-too-low", "no-nccl-lines")
-	case MaskNet, MaskEnv:
+	case MaskNet:
 		return r.ifOnEFA("subsystem-mask", "debug-too-low")
+	case MaskEnv: // which looks like an excerpt
+		return r.ifOnEFA("subsystem-mask", "debug-too-low", "log-cut")
 	case ProviderLineLost:
 		return r.ifOnEFA("provider-unknown")
 	default:

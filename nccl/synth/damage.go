@@ -23,7 +23,7 @@ const (
 	// MaskNet and MaskEnv: NCCL_DEBUG_SUBSYS=NET, and =ENV.
 	MaskNet Damage = "mask-net"
 	MaskEnv Damage = "mask-env"
-	// CutTail: the last process's lines end before its first connection stood.
+	// CutTail: the last process's lines end before its first connection worked.
 	CutTail Damage = "cut-tail"
 	// CutHead: the last process's lines begin after its communicators were made.
 	CutHead Damage = "cut-head"

@@ -6,7 +6,7 @@ import (
 )
 
 // dedup drops repeated lines as Ray's driver does: the key of a line is its
-// words without digits; a second source with a known key is swallowed, and only
+// words without digits; a second source with a known key is dropped, and only
 // the last instance is printed, with a count above 1.
 func dedup(lines []printed) []printed {
 	type state struct {

@@ -67,9 +67,9 @@ func (w *world) phase(c *comm, what string, edges []edge) {
 		if len(receives[me]) > 0 && w.run.NCCL.AtLeast(24, 0) {
 			out = append(out, w.proxy(m, "[Proxy Progress] Device "+itoa(m.local)+" CPU core 8"))
 		}
-		// One line of the odd process names sockets, whichever comes first.
+		// One line of the different process names sockets, whichever comes first.
 		net := func() string {
-			if oneOff && m.proc == w.odd {
+			if oneOff && m.proc == w.different {
 				oneOff = false
 				return "Socket"
 			}
@@ -155,7 +155,7 @@ func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) line {
 		text += "/flush=" + []string{"None", "Always"}[w.rng.IntN(2)]
 	}
 	l := w.log(m, subInit|subNet, roleChannel, text)
-	l.truth = w.rode(m, net)
+	l.truth = w.carrierOf(m, net)
 	return l
 }
 

@@ -1,6 +1,6 @@
 package synth
 
-// Fabric says what the job's inter-node traffic really rode on, and how it
+// Fabric says what the job's inter-node traffic really used, and how it
 // came to that.
 type Fabric string
 
@@ -101,7 +101,7 @@ func (w *world) fabricOf(p *process) fabricState {
 	if w.run.Fabric == InfiniBand {
 		ib = []string{"IB", "IBext_v8", "IBext"}[w.rng.IntN(3)]
 	}
-	// The state of most processes, and that of the odd one where it differs.
+	// The state of most processes, and that of the different one.
 	all := map[Fabric]fabricState{
 		OnEFAAfterRDMAAttempt:   {network: plugin, attempts: []string{"none", "efa"}},
 		OnEFAReselected:         {network: plugin, attempts: []string{"tcp;ofi_rxm", "efa"}},
@@ -125,7 +125,7 @@ func (w *world) fabricOf(p *process) fabricState {
 		PluginMissingOneNode: missing, DeviceMissingOneRank: noDevice, ProviderTCPOneRank: tcp,
 		SocketOneRank: socket, SocketOneRankConnected: socket, SocketAgainstTCP: socket,
 	}
-	if s, ok := odd[w.run.Fabric]; ok && p == w.odd {
+	if s, ok := odd[w.run.Fabric]; ok && p == w.different {
 		return s
 	}
 	if s, ok := all[w.run.Fabric]; ok {
@@ -153,12 +153,12 @@ func (w *world) connects(c *comm) bool {
 	}
 	switch w.run.Fabric {
 	case SocketOneRank, PluginMissingOneNode, DeviceMissingOneRank, SocketAgainstTCP, ProviderTCPOneRank:
-		// Two networks in one communicator hang; communicators without the odd
+		// Two networks in one communicator hang; communicators without the different
 		// process do not.
 		odd, even := false, false
 		for _, m := range c.members {
-			odd = odd || m.proc == w.odd
-			even = even || m.proc != w.odd
+			odd = odd || m.proc == w.different
+			even = even || m.proc != w.different
 		}
 		return c.nodes() < 2 || !odd || !even
 	}

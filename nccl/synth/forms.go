@@ -9,7 +9,7 @@ import (
 // condition on the release is a row of the log grammar.
 type forms struct{ v Version }
 
-// commName starts the lines of an initialisation: which function made it.
+// commName starts the lines of an initialization: which function made it.
 func (f forms) commName(split bool) string {
 	switch {
 	case f.v.AtLeast(23, 4) && split, f.v.AtLeast(21, 5) && split:
@@ -101,7 +101,7 @@ func (f forms) usingNetwork(name string) string {
 func (f forms) sharesNetwork() bool { return !f.v.AtLeast(13, 4) }
 
 // tellsConnected says whether the release prints Connected lines at all; before,
-// the end of the initialisation stands for them.
+// the end of the initialization means the same.
 func (f forms) tellsConnected() bool { return f.v.AtLeast(8, 3) }
 
 // connected is the line that follows successful connections of rings or trees;

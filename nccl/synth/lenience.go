@@ -4,10 +4,10 @@ import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
 // lenience adds the answers that are right too, where the run destroys lines at
 // random, hides which process wrote a line, or where the contract leaves the
-// choice. It adds `efa` only where everything rode EFA and the lines left can be
+// choice. It adds `efa` only where everything used EFA and the lines left can be
 // read as a proof; onlyEFA says so of what the processes printed.
 func (w *world) lenience(t *Truth, onlyEFA bool) {
-	if w.blurred() {
+	if w.linesHidden() {
 		t.accept(report.Inconclusive)
 		if t.Verdict == report.Mixed {
 			t.accept(report.NotEFA)
@@ -15,11 +15,15 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 	}
 	r := w.run
 	if r.Text == TornAny || r.Text == JoinedTight {
-		// Whichever line is lost may be the one that tells networks apart.
+		// Whichever line is lost may be the one that distinguishes networks.
 		t.accept(report.NotEFA, report.Mixed)
 	}
 	if r.Hosts == SameName || r.Hosts == SameNameAndPID {
 		w.lenienceOfNames(t)
+	}
+	if r.OneProcess && r.Fabric == OnEFAReselected && !r.NCCL.AtLeast(20, 3) {
+		// No line shows the number of nodes, so that one host may be several.
+		t.accept(report.Inconclusive)
 	}
 	if r.OneProcess && r.Damage == NetworkLineLost && t.onEFA && t.Verdict == report.Inconclusive {
 		// The other ranks of the process name its network.
@@ -35,17 +39,20 @@ func (w *world) lenienceOfNames(t *Truth) {
 	r := w.run
 	switch {
 	case r.Expect == Met && !r.NCCL.AtLeast(20, 3):
-		// No line tells the number of nodes.
+		// No line shows the number of nodes.
 		t.accept(report.Inconclusive)
 	case r.OneProcess && r.Fabric == OnEFAReselected:
 		// The first selection may be another host's last one.
 		t.accept(report.Inconclusive)
+	case r.Text == TornNoise:
+		// A Bootstrap line, whose address tells the host, may be torn.
+		t.accept(report.Inconclusive)
 	}
 }
 
-// blurred says whether lines were hidden that tell which process or provider
+// linesHidden says whether lines were hidden that show which process or provider
 // another line belongs to.
-func (w *world) blurred() bool {
+func (w *world) linesHidden() bool {
 	r := w.run
 	switch {
 	case r.Text == TornAny, r.Text == JoinedTight, r.Launcher == TimeGlued, r.Launcher == RayDedup, r.Layout == RaySession:
@@ -77,7 +84,7 @@ func (w *world) lenienceOfDriver(t *Truth, onlyEFA bool) {
 		t.accept(report.EFA)
 	}
 	if t.Verdict == report.NotEFA {
-		// A swallowed line stands for ranks that nobody can name.
+		// A dropped line hides ranks that are unknown.
 		t.Verdict = report.Inconclusive
 	}
 }
@@ -110,7 +117,7 @@ func worst(a, b Truth) Truth {
 }
 
 // merged adds the answers that are right where lines of the first run cannot be
-// told from those of the second, by the same process.
+// distinguished from those of the second, by the same process.
 func merged(a, b Truth, out *Truth) {
 	if a.onEFA && b.onEFA && a.unnamed {
 		out.accept(b.Accept...)

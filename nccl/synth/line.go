@@ -48,32 +48,32 @@ type line struct {
 	dev    int
 	origin string // of a WARN
 	text   string
-	truth  rode // of a channel line
+	truth  carrier // of a channel line
 }
 
-// rode says what the connection behind a channel line really used.
-type rode uint8
+// carrier says what the connection behind a channel line really used.
+type carrier uint8
 
 const (
-	rodeUnknown rode = iota
-	rodeEFA
-	rodeOther
+	carrierUnknown carrier = iota
+	carrierEFA
+	carrierOther
 )
 
-// rode says what member m's connections over the network called net really use.
-func (w *world) rode(m *rank, net string) rode {
+// carrierOf says what member m's connections over the network called net really use.
+func (w *world) carrierOf(m *rank, net string) carrier {
 	f := m.proc.fabric
 	switch {
 	case net != w.pluginNetwork():
-		return rodeOther
+		return carrierOther
 	case f.failure != noFailure:
-		return rodeUnknown
+		return carrierUnknown
 	}
 	switch f.attempts[len(f.attempts)-1] {
 	case "efa", "efa;ofi_rxr":
-		return rodeEFA
+		return carrierEFA
 	default:
-		return rodeOther
+		return carrierOther
 	}
 }
 

@@ -36,7 +36,7 @@ func (w *world) mangle(lines []printed) []byte {
 	return b.Bytes()
 }
 
-// before writes what stands before line i.
+// before writes what precedes line i.
 func (w *world) before(b *bytes.Buffer, l printed, i int) {
 	switch w.run.Text {
 	case Progress:

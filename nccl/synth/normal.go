@@ -48,7 +48,7 @@ func (r *Run) normalGroups() {
 	}
 	if r.Groups == NestedSplit && !r.NCCL.AtLeast(24, 3) && r.NCCL.AtLeast(23, 4) {
 		// 2.23.4 prints neither the split's count nor its id: two splits by the
-		// same color cannot be told apart.
+		// same color cannot be distinguished.
 		r.Groups = Split
 	}
 	if r.Groups == Second {

@@ -79,7 +79,7 @@ func (w *world) load(rk *rank) []line {
 	return out
 }
 
-// choose prints the plugin's initialisation.
+// choose prints the plugin's initialization.
 func (w *world) choose(rk *rank, f fabricState) []line {
 	v := w.run.Plugin
 	banner := "NET/OFI Using aws-ofi-nccl " + v.String()
@@ -122,7 +122,7 @@ func (w *world) nothingFound(rk *rank, final bool) []line {
 	}
 }
 
-// failure prints why the plugin gave up, or nothing.
+// failure prints why the plugin failed, or nothing.
 func (w *world) failure(rk *rank, f initFailure) []line {
 	if f == noFailure {
 		return nil

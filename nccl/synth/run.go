@@ -38,7 +38,7 @@ const (
 	// SameName gives all nodes one name, with different process numbers.
 	SameName Hosts = "same-name"
 	// SameNameAndPID also repeats the process numbers on every node, as
-	// containers of one image do; only a file per process tells them apart.
+	// containers of one image do; only a file per process distinguishes them.
 	SameNameAndPID Hosts = "same-name-and-pid"
 	// Pods makes every process a pod, which NCCL counts as a node.
 	Pods Hosts = "pods"
@@ -125,9 +125,9 @@ type Run struct {
 	NetInside bool
 	// PointToPoint adds connections of index 1, which print no `Connected`.
 	PointToPoint bool
-	// Completed says that the judge is told that the job ended well.
+	// Completed says that the judge knows that the job ended well.
 	Completed bool
-	// Expect says what the judge is told to expect.
+	// Expect says what the judge is asked to expect.
 	Expect Expect
 	// Next is a further run in the same body of evidence.
 	Next *Run
@@ -188,7 +188,7 @@ func (t Truth) Allows(v report.Verdict) bool {
 	return false
 }
 
-// Generate writes the files of the run and tells their truth. A recipe that
+// Generate writes the files of the run and returns their truth. A recipe that
 // contradicts itself is first made consistent; see Normal.
 func (r Run) Generate() ([]File, Truth) {
 	r = r.Normal()

@@ -6,7 +6,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// truthOf tells the verdict from what was built: the fabric of every connection
+// truthOf derives the verdict from what was built: the fabric of every connection
 // is known, and so is which lines are left to prove it.
 func truthOf(r Run, w *world) Truth {
 	t := Truth{WorldSize: r.Nodes * r.GPUs, Nodes: r.Nodes, Completed: r.Completed}
@@ -43,7 +43,7 @@ func (w *world) verdict(onEFA, onOther bool) report.Verdict {
 	}
 }
 
-// expect sets what the judge is told to expect.
+// expect sets what the judge is asked to expect.
 func (t *Truth) expect(e Expect) {
 	switch e {
 	case Met:
@@ -63,7 +63,7 @@ func (t *Truth) accept(more ...report.Verdict) {
 	}
 }
 
-// offEFA says whether something rode on another network than EFA.
+// offEFA says whether something used another network than EFA.
 func (t Truth) offEFA() bool {
 	return t.Allows(report.NotEFA) || t.Allows(report.Mixed)
 }
@@ -76,9 +76,9 @@ func (w *world) channels() (onEFA, onOther, unknown bool) {
 				continue
 			}
 			switch l.truth {
-			case rodeEFA:
+			case carrierEFA:
 				onEFA = true
-			case rodeOther:
+			case carrierOther:
 				onOther = true
 			default:
 				unknown = true

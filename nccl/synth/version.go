@@ -21,7 +21,7 @@ func (v Version) AtLeast(minor, patch int) bool {
 }
 
 // NCCLVersions lists one NCCL release or more for each line form that the
-// grammar tells apart, oldest first.
+// grammar distinguishes, oldest first.
 func NCCLVersions() []Version {
 	return versions(2,
 		[2]int{4, 8}, [2]int{5, 7}, [2]int{6, 4}, [2]int{7, 8}, [2]int{8, 3}, [2]int{9, 9}, [2]int{10, 3},

@@ -15,9 +15,9 @@ type world struct {
 	ranks []*rank
 	procs []*process
 	comms []*comm
-	// victim is the process that Damage hits, and odd the one that Fabric treats
+	// victim is the process that Damage hits, and different the one that Fabric treats
 	// differently; they never coincide.
-	victim, odd *process
+	victim, different *process
 }
 
 // rank is one GPU of the job.
@@ -77,9 +77,9 @@ func newWorld(r Run, rng *rand.Rand) *world {
 			}
 		}
 	}
-	// The last process is hit by damage and the first is the odd one out, so that
+	// The last process is hit by damage and the first is the different one, so that
 	// with two nodes or more something of each kind always remains.
-	w.odd, w.victim = w.procs[0], w.procs[len(w.procs)-1]
+	w.different, w.victim = w.procs[0], w.procs[len(w.procs)-1]
 	w.makeComms()
 	for _, p := range w.procs {
 		p.fabric = w.fabricOf(p)

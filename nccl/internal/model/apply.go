@@ -25,7 +25,7 @@ func (f *File) Apply(b *record.Block) {
 			clear(procs)
 			procs[e.From] = p
 		}
-		p.apply(e, o.Tid, line)
+		p.apply(e, o.TID, line)
 	}
 	if b.Stray.Text != nil {
 		f.applyHeadless(&b.Stray, f.Lines+b.Stray.Line+1)

@@ -46,8 +46,8 @@ func (t *Tally) add(ch *record.ChannelLine, lines, last int) {
 	case record.Receiving:
 		t.Receives += lines
 	}
-	if ch.Gdr {
-		t.Gdr += lines
+	if ch.GDR {
+		t.GDR += lines
 	}
 	t.addEnd(ch, lines)
 	t.Devices |= 1 << (uint32(ch.Device) & 63)
@@ -78,17 +78,17 @@ func (t *Tally) addPeer(rank int32) {
 	}
 }
 
-func (m *View) tally(f *File, ch *record.ChannelLine, provider string, p2p bool) *Tally {
-	for i := range m.Tallies {
-		t := &m.Tallies[i]
-		if t.P2p == p2p && t.old == ch.OldForm && t.Provider == provider && t.Label == string(ch.Label) {
+func (v *View) tally(f *File, ch *record.ChannelLine, provider string, p2p bool) *Tally {
+	for i := range v.Tallies {
+		t := &v.Tallies[i]
+		if t.P2P == p2p && t.old == ch.OldForm && t.Provider == provider && t.Label == string(ch.Label) {
 			return t
 		}
 	}
-	m.Tallies = append(m.Tallies, Tally{
-		Label: f.intern(ch.Label), Provider: provider, Medium: ch.Medium, P2p: p2p, old: ch.OldForm,
+	v.Tallies = append(v.Tallies, Tally{
+		Label: f.intern(ch.Label), Provider: provider, Medium: ch.Medium, P2P: p2p, old: ch.OldForm,
 	})
-	return &m.Tallies[len(m.Tallies)-1]
+	return &v.Tallies[len(v.Tallies)-1]
 }
 
 // owner finds the communicator of a channel line, which names none: one that
@@ -123,7 +123,7 @@ func (p *Process) owner(ch *record.ChannelLine, th *thread) *View {
 	return p.looseMember(own)
 }
 
-// looseMember collects channels of a rank until an Init COMPLETE claims them.
+// looseMember collects channels of a rank until an Init COMPLETE shows their communicator.
 // Where one has come before, channels without a connection index are of the next
 // communicator or, if none comes, point to point.
 func (p *Process) looseMember(rank int32) *View {

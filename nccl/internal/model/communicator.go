@@ -19,7 +19,9 @@ type Communicator struct {
 	NoConnectedLines bool
 	// AmbiguousHosts says that hosts share a name, so that a process may be several.
 	AmbiguousHosts bool
-	// Stale says that another process claims one of these ranks as well.
+	// mixed is set where no line says which rank is in which of several splits.
+	mixed *mixture
+	// Stale says that another process has one of these ranks as well.
 	Stale bool
 }
 
@@ -45,7 +47,7 @@ func (c *Communicator) Hosts() int {
 
 // Spans reports whether the communicator joins nodes, or may: NCCL says so, or,
 // where no line has nNodes, a network channel means two nodes, and so do
-// two hosts and a rank that is not in evidence. An initialisation that hangs prints
+// two hosts and a rank that is not in evidence. An initialization that hangs prints
 // START and gets no further. NCCL counts a whole NVLink domain as one node, whose
 // hosts NVLink then joins.
 func (c *Communicator) Spans() bool {
@@ -63,7 +65,7 @@ func (c *Communicator) bridges() bool {
 	for _, rk := range c.Ranks {
 		for _, m := range rk.Views {
 			for i := range m.Tallies {
-				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.Mnnvl(rk, t) != report.TrafficLocal {
+				if t := &m.Tallies[i]; t.Medium == record.MediumMNNVL && c.MNNVL(rk, t) != report.TrafficLocal {
 					return true
 				}
 			}

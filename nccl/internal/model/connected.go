@@ -8,17 +8,17 @@ import (
 
 // silentBefore is the NCCL release that prints `Connected all rings` first
 // (2.8.3: initTransportsRank in src/init.cc of NCCL's history). Releases before
-// it connect inside the initialisation and then print `Init COMPLETE`, which
+// it connect inside the initialization and then print `Init COMPLETE`, which
 // means the same.
 const silentBefore = 2<<16 | 8<<8 | 3
 
 // SilentInUse reports whether the rank prints nothing of a communicator whose other
-// ranks print channels: every rank of a collective has a neighbour. Channel
+// ranks print channels: every rank of a collective has a neighbor. Channel
 // lines name no communicator and are given to the youngest, so only a rank that
 // is silent about the youngest one is known to be.
-func (c *Rank) SilentInUse(silent bool) bool {
-	clean := c.Clean()
-	for _, m := range c.Views {
+func (r *Rank) SilentInUse(silent bool) bool {
+	clean := r.Clean()
+	for _, m := range r.Views {
 		if clean && m.Proc.File.Repeats > 0 {
 			continue // a driver's copy, in no reliable order
 		}
@@ -53,11 +53,11 @@ func (c *Communicator) JoinedIn(p *Process) int {
 }
 
 // connections counts the lines which show that the view is connected.
-func (m *View) connections(silent bool) int {
-	if silent && m.Complete > 0 {
-		return m.joined + 1
+func (v *View) connections(silent bool) int {
+	if silent && v.Complete > 0 {
+		return v.joined + 1
 	}
-	return m.joined
+	return v.joined
 }
 
 // Held counts how many ranks of the communicator each process holds: every

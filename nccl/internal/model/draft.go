@@ -14,18 +14,18 @@ import (
 // alone: such claims are counted, see instances. To number the splits here would
 // not do: a rank outside of one (NCCL_SPLIT_NOCOLOR) prints no line about it that
 // names the parent.
-func (m *View) key() string {
+func (v *View) key() string {
 	switch {
-	case m.HasID:
-		return string(strconv.AppendUint([]byte("0x"), m.id, 16))
-	case m.isSub && m.parent == nil:
-		return fmt.Sprintf("split of unknown %x in %s:%d (%s)", m.ptr, m.Proc.Host, m.Proc.PID, m.Proc.File.Name)
-	case m.isSub && m.count >= 0:
-		return fmt.Sprintf("%s/%d/%d", m.parent.key(), m.count, m.color)
-	case m.isSub:
-		return fmt.Sprintf("%s/#/%d of size %d", m.parent.key(), m.color, m.size)
+	case v.HasID:
+		return string(strconv.AppendUint([]byte("0x"), v.id, 16))
+	case v.isSub && v.parent == nil:
+		return fmt.Sprintf("split of unknown %x in %s:%d (%s)", v.ptr, v.Proc.Host, v.Proc.PID, v.Proc.File.Name)
+	case v.isSub && v.count >= 0:
+		return fmt.Sprintf("%s/%d/%d", v.parent.key(), v.count, v.color)
+	case v.isSub:
+		return fmt.Sprintf("%s/#/%d of size %d", v.parent.key(), v.color, v.size)
 	default:
-		return fmt.Sprintf("size %d", m.size)
+		return fmt.Sprintf("size %d", v.size)
 	}
 }
 
@@ -33,10 +33,12 @@ func (m *View) key() string {
 type draft struct {
 	key    string
 	byRank map[int32][]*Rank
+	splits bool // they are splits of one color, without a number
 	pseudo bool // several communicators may have the key
 }
 
 func (d *draft) add(m *View) {
+	d.splits = m.isSub && m.count < 0 && !m.HasID
 	d.pseudo = m.isSub && m.count < 0 || !m.HasID && !m.isSub
 	for _, c := range d.byRank[m.Rank] {
 		if c.Host == m.Proc.Host && c.PID == m.Proc.PID && c.ptr == m.ptr && c.last() != m.Proc {
@@ -60,7 +62,7 @@ func (d *draft) bySize() []*Communicator {
 			size := rk.Views[0].size
 			p := parts[size]
 			if p == nil {
-				p = &draft{key: fmt.Sprintf("%s of size %d", d.key, size), byRank: map[int32][]*Rank{}, pseudo: d.pseudo}
+				p = &draft{key: fmt.Sprintf("%s of size %d", d.key, size), byRank: map[int32][]*Rank{}, splits: d.splits, pseudo: d.pseudo}
 				parts[size] = p
 			}
 			p.byRank[r] = append(p.byRank[r], rk)
@@ -94,6 +96,10 @@ func (d *draft) instances() []*Communicator {
 		}
 	}
 	slices.Sort(ranks)
+	var mixed *mixture
+	if d.splits && n > 1 {
+		mixed = &mixture{byRank: d.byRank}
+	}
 	out := make([]*Communicator, n)
 	for k := range out {
 		c := &Communicator{Key: d.key, Nodes: -1, Stale: stale && !d.pseudo}
@@ -105,6 +111,7 @@ func (d *draft) instances() []*Communicator {
 				c.take(d.byRank[r][k])
 			}
 		}
+		c.mixed = mixed
 		out[k] = c
 	}
 	return out

@@ -82,7 +82,7 @@ type thread struct {
 	lastChanLine int
 	netRef       Ref // the first NET channel that is not connected yet
 	// unclaimedNet and lateRef are lastNet and netRef for channels that are
-	// point-to-point ones unless an Init COMPLETE still claims them.
+	// point-to-point ones unless an Init COMPLETE follows that shows their communicator.
 	unclaimedNet int
 	unclaimedRef Ref
 	// abandoned is the netRef of channels that a later Init START left unconnected;
@@ -122,12 +122,12 @@ type Tally struct {
 	Label    string
 	Provider string // in force when the first was printed; "" if none
 	Medium   record.Medium
-	P2p      bool
+	P2P      bool
 	old      bool
 	Count    int
 	Sends    int
 	Receives int
-	Gdr      int
+	GDR      int
 	Devices  uint64
 	last     int // line of the last one
 	First    Ref

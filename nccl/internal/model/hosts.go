@@ -8,7 +8,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// Hosts are told apart by name or, where the name is the same, by the address
+// Hosts are distinguished by name or, where the name is the same, by the address
 // that NCCL bootstraps from. NCCL's nNodes is no evidence of two hosts: it counts
 // entries of a ring, and a host whose P2P and SHM are off has several.
 
@@ -35,10 +35,29 @@ func (ev *Evidence) addressesOf(r *Rank) []string {
 	return list
 }
 
-// hostsByName lists the addresses known for each host name.
+// mixture is all ranks of several splits.
+type mixture struct {
+	byRank map[int32][]*Rank
+	hosts  map[string][]string
+}
+
+// hostsByName lists the addresses known for each host name, of a mixture those
+// of all its splits.
 func (c *Communicator) hostsByName() map[string][]string {
-	byName := map[string][]string{}
-	for _, r := range c.Ranks {
+	if c.mixed == nil {
+		return addHosts(map[string][]string{}, c.Ranks)
+	}
+	if c.mixed.hosts == nil {
+		c.mixed.hosts = map[string][]string{}
+		for _, ranks := range c.mixed.byRank {
+			addHosts(c.mixed.hosts, ranks)
+		}
+	}
+	return c.mixed.hosts
+}
+
+func addHosts(byName map[string][]string, ranks []*Rank) map[string][]string {
+	for _, r := range ranks {
 		list := byName[r.Host]
 		for _, a := range r.addresses {
 			if !slices.Contains(list, a) {
@@ -50,7 +69,7 @@ func (c *Communicator) hostsByName() map[string][]string {
 	return byName
 }
 
-// DistinctHosts counts the hosts that the evidence tells apart.
+// DistinctHosts counts the hosts that the evidence distinguishes.
 func (c *Communicator) DistinctHosts() int {
 	n := 0
 	for _, addresses := range c.hostsByName() {
@@ -59,57 +78,56 @@ func (c *Communicator) DistinctHosts() int {
 	return n
 }
 
-// hostsCertain reports whether DistinctHosts cannot be too low: no two processes
-// of one host name lack an address.
+// hostsCertain reports whether DistinctHosts cannot be too low: each process has
+// an address, or a host name of its own.
 func (c *Communicator) hostsCertain() bool {
-	process := map[string]*Process{}
+	processes := map[string]*Process{}
 	for _, r := range c.Ranks {
-		if len(r.addresses) > 0 {
-			continue
-		}
 		p := r.Views[0].Proc
-		if q := process[r.Host]; q != nil && q != p {
+		if q := processes[r.Host]; q != nil && q != p && (len(r.addresses) == 0 || len(q.addresses) == 0) {
 			return false
 		}
-		process[r.Host] = p
+		if q := processes[r.Host]; q == nil || len(r.addresses) == 0 {
+			processes[r.Host] = p
+		}
 	}
 	return true
 }
 
-// host names the rank's host; it is "" where the rank's process may be several
-// that look alike, on several hosts.
-func (r *Rank) host() string {
-	switch len(r.addresses) {
-	case 0:
-		return r.Host
-	case 1:
-		return r.Host + " " + r.addresses[0]
-	default:
-		return ""
-	}
-}
-
 // IsolatedHost returns a rank of a host that has network channels, none of which
-// leads to another host; nil when there is none.
+// leads to another host; nil when there is none, or where a rank's host is not
+// known.
 func (c *Communicator) IsolatedHost() *Rank {
-	joined := map[string]bool{}
-	for _, r := range c.Ranks {
-		h := r.host()
-		if h == "" {
+	if c.mixed != nil {
+		return nil
+	}
+	byName := c.hostsByName()
+	hosts := make([]string, len(c.Ranks))
+	for i, r := range c.Ranks {
+		switch known := byName[r.Host]; {
+		case len(known) < 2:
+			hosts[i] = r.Host
+		case len(r.addresses) == 1:
+			hosts[i] = r.Host + " " + r.addresses[0]
+		default:
 			return nil
 		}
-		c.joinHosts(r, h, joined)
 	}
-	for _, r := range c.Ranks {
-		if !joined[r.host()] {
+	joined := map[string]bool{}
+	for i, r := range c.Ranks {
+		c.joinHosts(r, hosts, hosts[i], joined)
+	}
+	for i, r := range c.Ranks {
+		if !joined[hosts[i]] {
 			return r
 		}
 	}
 	return nil
 }
 
-// joinHosts marks the hosts that the rank's network channels join, or may.
-func (c *Communicator) joinHosts(r *Rank, host string, joined map[string]bool) {
+// joinHosts marks the hosts that the rank's network channels join, or may. hosts
+// has the host of each rank.
+func (c *Communicator) joinHosts(r *Rank, hosts []string, host string, joined map[string]bool) {
 	for _, v := range r.Views {
 		for i := range v.Tallies {
 			t := &v.Tallies[i]
@@ -122,8 +140,8 @@ func (c *Communicator) joinHosts(r *Rank, host string, joined map[string]bool) {
 				switch {
 				case !ok:
 					joined[host] = true
-				case c.Ranks[i].host() != host:
-					joined[host], joined[c.Ranks[i].host()] = true, true
+				case hosts[i] != host:
+					joined[host], joined[hosts[i]] = true, true
 				}
 			}
 		}

@@ -142,7 +142,7 @@ func (p *Process) continues(before *Process) bool {
 // Provided returns the provider that the process ended up with, "" for none,
 // and whether a failure after the selection undid it. Where one process holds
 // several ranks (or hosts and pids collide in one file), every thread that
-// selected must have ended on the same one; else the odd one is returned.
+// selected must have ended on the same one; else the other one is returned.
 func (p *Process) Provided() (name string, failed bool) {
 	if !p.plugin && p.before != nil && p.continues(p.before) {
 		return p.before.Provided()

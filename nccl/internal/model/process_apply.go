@@ -48,7 +48,7 @@ func (p *Process) boot(e *record.Event) {
 	}
 }
 
-// remark records what only a finding rests on, and a failed initialisation.
+// remark records what only a finding rests on, and a failed initialization.
 func (p *Process) remark(e *record.Event, tid int32, line int) {
 	if e.Kind == record.KindNote {
 		p.plugin = p.plugin || bytes.HasPrefix(record.MessageOf(e.Text), []byte("NET/"))

@@ -26,11 +26,11 @@ type NetworkUse struct {
 // last is the process that was added last. Members come process by process, so
 // a second member of one process, which is another communicator at the same
 // address, is always the next one.
-func (c *Rank) last() *Process { return c.Views[len(c.Views)-1].Proc }
+func (r *Rank) last() *Process { return r.Views[len(r.Views)-1].Proc }
 
 // Clean reports whether a log without Ray's de-duplication shows the rank.
-func (c *Rank) Clean() bool {
-	for _, m := range c.Views {
+func (r *Rank) Clean() bool {
+	for _, m := range r.Views {
 		if m.Proc.File.Repeats == 0 {
 			return true
 		}
@@ -39,12 +39,12 @@ func (c *Rank) Clean() bool {
 }
 
 // FirstOfProcess reports whether the rank is in its process's first communicator.
-func (c *Rank) FirstOfProcess() bool { return c.Views[0].order == 0 }
+func (r *Rank) FirstOfProcess() bool { return r.Views[0].order == 0 }
 
 // Unfinished reports whether the rank began to join and no log says that it ended.
-func (c *Rank) Unfinished() bool {
+func (r *Rank) Unfinished() bool {
 	begun := false
-	for _, m := range c.Views {
+	for _, m := range r.Views {
 		if m.Complete > 0 {
 			return false
 		}
@@ -55,8 +55,8 @@ func (c *Rank) Unfinished() bool {
 
 // Overridden is a provider other than efa that a process with several ranks, which may
 // be several processes that look alike, selected before another; "" for none.
-func (c *Rank) Overridden() string {
-	for _, m := range c.Views {
+func (r *Rank) Overridden() string {
+	for _, m := range r.Views {
 		if m.Proc.overridden != "" && m.Proc.multiRank {
 			return m.Proc.overridden
 		}
@@ -65,13 +65,13 @@ func (c *Rank) Overridden() string {
 }
 
 // First is the line on which the rank enters the evidence.
-func (c *Rank) First() Ref { return c.Views[0].First }
+func (r *Rank) First() Ref { return r.Views[0].First }
 
 // ownNetworks lists what the rank's `Using network` lines say: its members' own
 // or, where they have none, those of the parts of its process.
-func (c *Rank) ownNetworks(aux map[*Process][]*Process) []NetworkUse {
+func (r *Rank) ownNetworks(aux map[*Process][]*Process) []NetworkUse {
 	var nets []NetworkUse
-	for _, m := range c.Views {
+	for _, m := range r.Views {
 		for _, name := range m.networks {
 			nets = use(nets, name, m.NetRef)
 		}
@@ -79,7 +79,7 @@ func (c *Rank) ownNetworks(aux map[*Process][]*Process) []NetworkUse {
 	if len(nets) > 0 {
 		return nets
 	}
-	for _, m := range c.Views {
+	for _, m := range r.Views {
 		for _, p := range aux[m.Proc] {
 			for _, w := range p.pending {
 				nets = use(nets, w.name, w.ref)
@@ -97,9 +97,9 @@ const sharedBefore = 2<<16 | 13<<8 | 4
 // processNetworks lists the network of the rank's process, where another rank or an
 // earlier communicator took the one line that names it. Of a process that names
 // two, against the rule, it lists both.
-func (c *Rank) processNetworks() []NetworkUse {
+func (r *Rank) processNetworks() []NetworkUse {
 	var nets []NetworkUse
-	for _, m := range c.Views {
+	for _, m := range r.Views {
 		for _, other := range m.Proc.Views {
 			for _, name := range other.networks {
 				nets = use(nets, name, other.NetRef)
@@ -122,13 +122,13 @@ func use(nets []NetworkUse, name string, where Ref) []NetworkUse {
 }
 
 // Uses reports whether the rank says that it uses the network.
-func (c *Rank) Uses(name string) bool {
-	return slices.ContainsFunc(c.Networks, func(u NetworkUse) bool { return u.Name == name })
+func (r *Rank) Uses(name string) bool {
+	return slices.ContainsFunc(r.Networks, func(u NetworkUse) bool { return u.Name == name })
 }
 
 // Joined reports whether the rank printed that it was connected.
-func (c *Rank) Joined(silent bool) bool {
-	for _, m := range c.Views {
+func (r *Rank) Joined(silent bool) bool {
+	for _, m := range r.Views {
 		if m.connections(silent) > 0 {
 			_, open := m.Proc.Unconnected(silent)
 			return !open

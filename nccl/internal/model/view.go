@@ -27,7 +27,7 @@ func (p *Process) join(e *record.Event, th *thread, line int) {
 		p.learnSplit(m, in)
 	}
 	if in.HasID && !m.HasID {
-		m.id, m.HasID = in.Id, true
+		m.id, m.HasID = in.ID, true
 	}
 	p.takeNetwork(m, th.tid)
 	switch in.Phase {
@@ -53,10 +53,10 @@ func (p *Process) byPointer(in *record.InitLine) *View {
 		if m.ptr != in.Ptr {
 			continue
 		}
-		if m.Rank != in.Rank || m.size != in.Size || in.HasID && m.HasID && in.Id != m.id {
+		if m.Rank != in.Rank || m.size != in.Size || in.HasID && m.HasID && in.ID != m.id {
 			return nil
 		}
-		// The id of a split follows from its parent and colour up to 2.22, so that
+		// The id of a split follows from its parent and color up to 2.22, so that
 		// a second one has the first one's.
 		if startsAgain(in, m) && (!in.HasID || !m.HasID || in.IsSub) {
 			return nil
@@ -82,7 +82,7 @@ func startsAgain(in *record.InitLine, m *View) bool {
 func (p *Process) newMember(e *record.Event, line int) *View {
 	in := &e.Init
 	m := &View{
-		Proc: p, order: len(p.Views), ptr: in.Ptr, id: in.Id, HasID: in.HasID,
+		Proc: p, order: len(p.Views), ptr: in.Ptr, id: in.ID, HasID: in.HasID,
 		Rank: in.Rank, size: in.Size, nodes: -1,
 		First: p.File.at(line, e.Text),
 	}
@@ -95,14 +95,14 @@ func (p *Process) newMember(e *record.Event, line int) *View {
 
 // splitFrom makes m a split of one of the members before it, so that no member
 // descends from itself.
-func (m *View) splitFrom(before []*View, in *record.InitLine) {
-	m.isSub, m.count, m.color = true, in.Count, in.Color
-	m.parent = parentOf(before, in)
-	if m.parent != nil && m.parent.depth >= maxDepth {
-		m.parent = nil
+func (v *View) splitFrom(before []*View, in *record.InitLine) {
+	v.isSub, v.count, v.color = true, in.Count, in.Color
+	v.parent = parentOf(before, in)
+	if v.parent != nil && v.parent.depth >= maxDepth {
+		v.parent = nil
 	}
-	if m.parent != nil {
-		m.depth = m.parent.depth + 1
+	if v.parent != nil {
+		v.depth = v.parent.depth + 1
 	}
 }
 
@@ -149,11 +149,11 @@ func (p *Process) absorb(m *View) {
 }
 
 // claimLate turns late channels into those of a collective, which a Connected
-// line must follow: a communicator claims them.
+// line must follow: they belong to a communicator.
 func (p *Process) claimLate(l *View) {
 	for i := range l.Tallies {
 		if l.Tallies[i].old {
-			l.Tallies[i].P2p = false
+			l.Tallies[i].P2P = false
 		}
 	}
 	for i := range p.threads {
@@ -164,10 +164,10 @@ func (p *Process) claimLate(l *View) {
 }
 
 // take adds channels that had no communicator to the one that they belong to.
-func (m *View) take(l *View) {
-	m.Tallies = append(m.Tallies, l.Tallies...)
-	m.joined += l.joined
-	if m.JoinRef.Line == 0 {
-		m.JoinRef = l.JoinRef
+func (v *View) take(l *View) {
+	v.Tallies = append(v.Tallies, l.Tallies...)
+	v.joined += l.joined
+	if v.JoinRef.Line == 0 {
+		v.JoinRef = l.JoinRef
 	}
 }

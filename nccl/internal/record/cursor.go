@@ -51,7 +51,7 @@ func (c *cursor) number() (int32, bool) {
 	return n, c.i > start
 }
 
-// signed reads a decimal with an optional minus sign, such as a colour of -1.
+// signed reads a decimal with an optional minus sign, such as a color of -1.
 func (c *cursor) signed() (int32, bool) {
 	start := c.i
 	minus := c.lit("-")

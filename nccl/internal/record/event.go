@@ -26,7 +26,7 @@ const (
 // and die with it: what the model keeps, it copies.
 type Event struct {
 	Kind  Kind
-	Fails bool // KindNote: the plugin's initialisation failed here
+	Fails bool // KindNote: the plugin's initialization failed here
 	// Stripped says that host and process are missing as in a log from which
 	// they were removed; Ch and Name are valid then.
 	Stripped bool
@@ -61,7 +61,7 @@ type InitLine struct {
 	HasID  bool
 	IsSub  bool // made from a parent by ncclCommSplit or ncclCommShrink
 	Ptr    uint64
-	Id     uint64
+	ID     uint64
 	Parent uint64
 	Rank   int32
 	Size   int32
@@ -94,7 +94,7 @@ type ChannelLine struct {
 	Dir     Direction
 	Medium  Medium
 	OldForm bool // without `/C`: NCCL 2.9 and older, which connects collectives inside init
-	Gdr     bool
+	GDR     bool
 	Conn    int32 // 0 = collectives, 1 = point to point
 	from    int32
 	to      int32

@@ -61,7 +61,7 @@ func (s *Scanner) again(from int32, msg int) bool {
 }
 
 // remember makes the channel line from msg to the newline at end, which the last
-// event stands for, one that later lines of its origin are compared with.
+// event represents, one that later lines of its origin are compared with.
 func (s *Scanner) remember(from int32, msg, end int) {
 	at, ok := channelTail(s.d, msg)
 	alone := s.at+1 == len(s.hits) || int(s.hits[s.at+1].pos) > end

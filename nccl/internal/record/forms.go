@@ -22,7 +22,7 @@ type form struct {
 	code finding.Code
 	// has must be somewhere in the message, when set.
 	has string
-	// fails says that the plugin's initialisation failed at this line, which
+	// fails says that the plugin's initialization failed at this line, which
 	// undoes a provider selected before it.
 	fails bool
 	// like is a message of this form, as printed.

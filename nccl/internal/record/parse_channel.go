@@ -170,7 +170,7 @@ func viaNet(c *cursor, e *Event, lead int) bool {
 		c.i += j + 1
 		e.Ch.Device, _ = c.number()
 		suffix := c.rest()
-		e.Ch.Gdr = bytes.Contains(suffix[:min(len(suffix), 48)], []byte("/GDRDMA"))
+		e.Ch.GDR = bytes.Contains(suffix[:min(len(suffix), 48)], []byte("/GDRDMA"))
 		return true
 	}
 	return torn(c, e)

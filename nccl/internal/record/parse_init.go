@@ -59,8 +59,8 @@ func (in *InitLine) read(key []byte, c *cursor) {
 	case "nNodes":
 		in.Nodes = field(c)
 	case "commId":
-		in.Id = fieldHex(c)
-		in.HasID = in.Id != 0
+		in.ID = fieldHex(c)
+		in.HasID = in.ID != 0
 	case "parent":
 		in.Parent = fieldHex(c)
 		in.IsSub = true

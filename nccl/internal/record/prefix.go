@@ -9,7 +9,7 @@ type Origin struct {
 	Key  []byte // host:pid, as printed
 	Host []byte
 	PID  int32
-	Tid  int32
+	TID  int32
 }
 
 // maxPrefix bounds how far back from "NCCL INFO" the prefix is searched: a
@@ -63,7 +63,7 @@ func prefixEndingAt(b []byte, end int) (o Origin, start int, ok bool) {
 	if start == at {
 		return Origin{}, 0, false
 	}
-	return Origin{Key: b[start:pidEnd], Host: b[start:at], PID: pid, Tid: tid}, start, true
+	return Origin{Key: b[start:pidEnd], Host: b[start:at], PID: pid, TID: tid}, start, true
 }
 
 // deviceBefore finds the blank before `[dev] `, which ends at end.

@@ -12,7 +12,7 @@ const (
 )
 
 // ownReport reports whether the record that starts at start is quoted by an
-// earlier report, which often lies beside the logs: a quotation out of its order
+// earlier report, which is often beside the logs: a quotation out of its order
 // is no evidence.
 func (s *Scanner) ownReport(start int) bool {
 	before := s.d[max(0, start-32):start]

@@ -93,7 +93,7 @@ func (s *Scanner) version(tok int) int {
 func (s *Scanner) record(tok, msg int, forms []form) int {
 	from, start, ok := s.prefix(tok)
 	if ok && s.behindTorn(start) {
-		s.stray(msg)
+		s.findStray(msg)
 	}
 	if ok && s.again(from, msg) {
 		return msg

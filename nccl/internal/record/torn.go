@@ -117,7 +117,7 @@ func (s *Scanner) behindTorn(start int) bool {
 
 // stray looks behind msg for the rest of a channel line without any token, and
 // counts one that is not over EFA as torn.
-func (s *Scanner) stray(msg int) {
+func (s *Scanner) findStray(msg int) {
 	if s.b.Stray.Text != nil {
 		return // one is enough to doubt the log
 	}

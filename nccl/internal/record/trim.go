@@ -3,7 +3,7 @@ package record
 import "bytes"
 
 // trimRecord cuts what launchers and terminals leave behind a message: blanks,
-// carriage returns and colour codes.
+// carriage returns and color codes.
 func trimRecord(b []byte) []byte {
 	for len(b) > 0 {
 		switch b[len(b)-1] {

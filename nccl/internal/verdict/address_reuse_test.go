@@ -108,12 +108,12 @@ func TestConditionsOfASplitWithoutItsStart(t *testing.T) {
 		edit func([]string) []string
 		want report.Verdict
 	}{
-		"one START is lost":               {without("Init START"), report.EFA},
-		"a START and the end are lost":    {without("ncclCommSplit"), report.Inconclusive},
-		"one rank is lost":                {func([]string) []string { return nil }, report.Inconclusive},
-		"one START is lost, and sockets":  {both(without("Init START"), replace("NET/Libfabric", "NET/Socket")), report.Mixed},
-		"one is connected to no other":    {both(without("Init START"), without("Connected")), report.Inconclusive},
-		"one says that it is its own kin": {both(without("Init START"), replace("parent 0x51", "parent 0x601")), report.Inconclusive},
+		"one START is lost":                  {without("Init START"), report.EFA},
+		"a START and the end are lost":       {without("ncclCommSplit"), report.Inconclusive},
+		"one rank is lost":                   {func([]string) []string { return nil }, report.Inconclusive},
+		"one START is lost, and sockets":     {both(without("Init START"), replace("NET/Libfabric", "NET/Socket")), report.Mixed},
+		"one is connected to no other":       {both(without("Init START"), without("Connected")), report.Inconclusive},
+		"one says that it is its own parent": {both(without("Init START"), replace("parent 0x51", "parent 0x601")), report.Inconclusive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -77,7 +77,7 @@ func worse(a, b report.Verdict) report.Verdict {
 	return a
 }
 
-// failedAlone finds processes that gave up before they joined anything, or
+// failedAlone finds processes that failed before they joined anything, or
 // anything more: an attempt of their own, which proves nothing.
 func failedAlone(ev *model.Evidence, found *findings) bool {
 	attached := map[*model.Process]bool{}
@@ -108,7 +108,7 @@ func failedAlone(ev *model.Evidence, found *findings) bool {
 	return failed
 }
 
-// intended tells what a process chose that joined no communicator.
+// intended reports what a process chose that joined no communicator.
 func intended(p *model.Process, found *findings) {
 	for _, u := range p.Pending() {
 		if !record.IsEFANetwork(u.Name) {

@@ -87,9 +87,8 @@ func both(edits ...func([]string) []string) func([]string) []string {
 	}
 }
 
-// TestConditions changes one thing about a proof that holds. Every row stands
-// for a condition of the verdict; package mutation removes the conditions one by
-// one and expects a row to fail.
+// TestConditions changes one thing about a proof that holds. Every row is for a condition of the
+// verdict; make mutation changes the conditions one at a time and expects a row to fail.
 func TestConditions(t *testing.T) {
 	t.Parallel()
 	second := func(rank int, net string) []string {
@@ -109,7 +108,7 @@ func TestConditions(t *testing.T) {
 		finding string // a code that must be reported
 	}{
 		{name: "nothing changed", want: report.EFA, finding: "proof-connected"},
-		{name: "what was asked for is there", opts: nccl.Options{WorldSize: 2, Nodes: 2, Provider: "efa"}, want: report.EFA},
+		{name: "what was expected is there", opts: nccl.Options{WorldSize: 2, Nodes: 2, Provider: "efa"}, want: report.EFA},
 		{name: "a channel on sockets", edit: replace("[send] via NET/Libfabric", "[send] via NET/Socket"), want: report.Mixed, finding: "channel-off-network"},
 		{name: "another provider", edit: replace("provider is efa", "provider is tcp"), want: report.Mixed, finding: "provider-not-efa"},
 		{name: "a stacked provider", edit: replace("provider is efa", "provider is efa;ofi_rxr"), want: report.EFA},
@@ -142,7 +141,7 @@ func TestConditions(t *testing.T) {
 			want: report.Inconclusive, finding: "size-conflict",
 		},
 		{name: "two names of the plugin", edit: replace("Libfabric", "AWS Libfabric"), want: report.Inconclusive, finding: "two-networks-in-communicator"},
-		{name: "a network that nobody knows", first: replace("Libfabric", "Warp"), edit: replace("Libfabric", "Warp"), want: report.NotEFA, finding: "other-network"},
+		{name: "a network that is not known", first: replace("Libfabric", "Warp"), edit: replace("Libfabric", "Warp"), want: report.NotEFA, finding: "other-network"},
 		{name: "a channel off the rank's network", edit: replace("via NET/Libfabric", "via NET/OFI"), want: report.Inconclusive, finding: "channel-off-network"},
 		{name: "no Connected line", edit: without("Connected all"), want: report.Inconclusive, finding: "never-connected"},
 		{
@@ -168,7 +167,7 @@ func TestConditions(t *testing.T) {
 		},
 		{name: "a proxy that is connected", edit: replace("Connected all rings, use ring PXN 0 GDR 0", "Connected to proxy tpRank 1 -> connection 0x7f"), want: report.Inconclusive, finding: "never-connected"},
 		{name: "a torn channel line", edit: appended("Channel 00/0 : 1[0] -> 0[0] [se"), want: report.Inconclusive, finding: "torn-lines"},
-		{name: "a transport that nobody knows", edit: appended("Channel 00/0 : 1[0] -> 0[0] via WARP/3", "Connected all rings"), want: report.Inconclusive, finding: "unknown-transport"},
+		{name: "a transport that is not known", edit: appended("Channel 00/0 : 1[0] -> 0[0] via WARP/3", "Connected all rings"), want: report.Inconclusive, finding: "unknown-transport"},
 		{name: "an unknown provider beside sockets", first: replace("Libfabric", "Socket"), edit: without("Selected provider"), want: report.Inconclusive},
 		{name: "two ranks more than are there", first: replace("anks 2", "anks 4"), edit: replace("anks 2", "anks 4"), want: report.Inconclusive, finding: "rank-missing"},
 		{name: "sizes that contradict each other", edit: replace("nRanks 2", "nRanks 3"), want: report.Inconclusive},
@@ -187,10 +186,10 @@ func TestConditions(t *testing.T) {
 			name: "a second communicator of which one rank is there", first: appended(second(0, "Libfabric")...),
 			want: report.Inconclusive, finding: "rank-missing",
 		},
-		{name: "a larger world was asked for", opts: nccl.Options{WorldSize: 4}, want: report.Inconclusive, finding: "world-size-mismatch"},
-		{name: "a smaller world was asked for", opts: nccl.Options{WorldSize: 1}, want: report.Inconclusive, finding: "world-size-mismatch"},
-		{name: "more nodes were asked for", opts: nccl.Options{Nodes: 3}, want: report.Inconclusive, finding: "nodes-mismatch"},
-		{name: "another provider was asked for", opts: nccl.Options{Provider: "tcp"}, want: report.Inconclusive, finding: "provider-unexpected"},
+		{name: "a larger world was expected", opts: nccl.Options{WorldSize: 4}, want: report.Inconclusive, finding: "world-size-mismatch"},
+		{name: "a smaller world was expected", opts: nccl.Options{WorldSize: 1}, want: report.Inconclusive, finding: "world-size-mismatch"},
+		{name: "more nodes were expected", opts: nccl.Options{Nodes: 3}, want: report.Inconclusive, finding: "nodes-mismatch"},
+		{name: "another provider was expected", opts: nccl.Options{Provider: "tcp"}, want: report.Inconclusive, finding: "provider-unexpected"},
 		{name: "too old a release", edit: appended("NCCL version 2.6.3+cuda10.2"), want: report.Inconclusive, finding: "nccl-too-old"},
 		{name: "the oldest release that can be proven", edit: appended("NCCL version 2.6.4+cuda10.2"), want: report.EFA},
 		{
@@ -223,7 +222,7 @@ func TestConditions(t *testing.T) {
 // Connected line when one process prints for several.
 func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 	t.Parallel()
-	// Two hosts that look alike: the addresses tell them apart.
+	// Two hosts that look alike: the addresses distinguish them.
 	boots := []string{"Bootstrap: Using eth0:10.0.0.1<0>", "Bootstrap: Using eth0:10.0.0.2<0>"}
 	whole := logOf(0, slices.Concat(boots, provenRank(0), provenRank(1)))
 	cases := []struct {

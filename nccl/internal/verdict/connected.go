@@ -9,7 +9,7 @@ import (
 // connected checks that a rank of a communicator with collective channels says
 // that it was connected. A channel line is printed at set-up, so it proves
 // nothing by itself: with a closed security group the job hangs right after it.
-// In releases that are silent about it, the end of the initialisation is
+// In releases that are silent about it, the end of the initialization is
 // the proof.
 func (j *runJudge) connected(c *model.Communicator, rk *model.Rank, held map[*model.Process]int) {
 	joined, clean := 0, rk.Clean()

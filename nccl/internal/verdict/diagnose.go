@@ -156,7 +156,7 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 					continue
 				}
 				mine += t.Count
-				sends, receives, gdr = sends+t.Sends, receives+t.Receives, gdr+t.Gdr
+				sends, receives, gdr = sends+t.Sends, receives+t.Receives, gdr+t.GDR
 				devices |= t.Devices
 			}
 		}

@@ -25,7 +25,7 @@ func splitUsed(rank int, address string) []string {
 	}, rings(rank, 2), []string{fmt.Sprintf("comm 0x%s%d rank %d nranks 2 cudaDev 0 busId 60 - Destroy COMPLETE", address, rank, rank)})
 }
 
-// TestNothingEscapesBesideAProof adds to evidence that proves EFA what tells of
+// TestNothingEscapesBesideAProof adds to evidence that proves EFA what shows
 // another attempt or communicator, which does not.
 func TestNothingEscapesBesideAProof(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 		{"a failure later in the same process", []string{proof[0], proof[1] + of(1).says("Failed to initialize any NET plugin")}},
 		{"sockets for a communicator that is never named", []string{proof[0], proof[1] + of(1).says("Using network Socket")}},
 		{"a process that selected tcp and joined nothing", beside("node-0", 200, boots(1, "tcp")...)},
-		{"another attempt's provider, lent to one that names none", []string{
+		{"another attempt's provider, beside one that names none", []string{
 			proof[0], of(1).says(all(boots(1, ""), joins(1, 2, "abc"), rings(1, 2))...), of(1).says(boots(1, "efa")...),
 		}},
 		{"a second split at the first one's address, with its id, that hangs", each(2, func(rank int) []string {

@@ -8,19 +8,19 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// expectations compares the widest communicator with what was asked for.
+// expectations compares the widest communicator with what was expected.
 func (j *runJudge) expectations() {
 	c := model.Widest(j.run.Comms)
 	if c == nil {
 		return
 	}
 	if want := j.opts.WorldSize; want > 0 && int(c.Size) != want {
-		j.block(finding.WorldSizeMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d ranks asked for, %d found", want, c.Size))
+		j.block(finding.WorldSizeMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d ranks expected, %d found", want, c.Size))
 	}
 	if want, have := j.opts.Nodes, c.NodeCount(); want > 0 && have != want {
-		j.block(finding.NodesMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d nodes asked for, %s found", want, orUnknown(have)))
+		j.block(finding.NodesMismatch, noRank, c.Ranks[0].First(), fmt.Sprintf("%d nodes expected, %s found", want, orUnknown(have)))
 	}
 	if want := j.opts.Provider; want != "" && want != record.EFAProvider && j.efa > 0 {
-		j.block(finding.ProviderUnexpected, noRank, model.Ref{}, fmt.Sprintf("%q was asked for", want))
+		j.block(finding.ProviderUnexpected, noRank, model.Ref{}, fmt.Sprintf("%q was expected", want))
 	}
 }

@@ -15,9 +15,9 @@ import (
 
 // Expected is what is known about a run beside its logs; see nccl.Options.
 type Expected struct {
-	// WorldSize is the number of ranks that the run must have; 0 asks for none.
+	// WorldSize is the number of ranks that the run must have; 0 means any.
 	WorldSize int
-	// Nodes is the number of nodes that the run must span; 0 asks for none.
+	// Nodes is the number of nodes that the run must span; 0 means any.
 	Nodes int
 	// Provider is the libfabric provider that the gate wants; "" means efa. No
 	// other can ever make the verdict efa.
@@ -151,7 +151,7 @@ func (j *runJudge) contradicted(c *model.Communicator) {
 	}
 }
 
-// hosts checks that channels over EFA join hosts which the evidence tells apart:
+// hosts checks that channels over EFA join hosts that the evidence distinguishes:
 // traffic that never leaves a host proves nothing, whatever NCCL's nNodes says.
 func (j *runJudge) hosts(c *model.Communicator) {
 	first := c.Ranks[0]
@@ -279,8 +279,8 @@ func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective b
 		if traffic == report.TrafficLocal {
 			continue
 		}
-		collective = collective || !t.P2p
-		if t.P2p && !j.opts.Completed {
+		collective = collective || !t.P2P
+		if t.P2P && !j.opts.Completed {
 			j.block(finding.PointToPointUnproven, rk.Rank, t.First, "")
 		}
 		if t.Medium == record.MediumNet && len(rk.Networks) > 0 && !rk.Uses(record.NetworkOf(t.Label)) {
@@ -305,7 +305,7 @@ func (j *runJudge) tallies(c *model.Communicator, rk *model.Rank) iter.Seq2[*mod
 				}
 				mnnvl := report.TrafficLocal
 				if t.Medium == record.MediumMNNVL {
-					mnnvl = c.Mnnvl(rk, t)
+					mnnvl = c.MNNVL(rk, t)
 				}
 				if !yield(t, classify(t, final, mnnvl)) {
 					return

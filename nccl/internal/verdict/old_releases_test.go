@@ -51,7 +51,7 @@ func TestConditionsOfOldReleases(t *testing.T) {
 		{name: "both on EFA", want: report.EFA},
 		{name: "both on EFA in 2.8.3", version: "2.8.3", want: report.EFA},
 		{name: "a release that names the network each time", version: "2.13.4", want: report.Inconclusive, finding: "network-unknown"},
-		{name: "a release that nobody tells", version: "x", want: report.Inconclusive, finding: "network-unknown"},
+		{name: "a release that is not known", version: "x", want: report.Inconclusive, finding: "network-unknown"},
 		{name: "two networks of one process", head: appended("Using network Socket"), want: report.Inconclusive},
 		{name: "one end on sockets", head: replace("AWS Libfabric", "Socket"), first: onSockets, second: onSockets, want: report.Mixed},
 		{name: "one end on sockets, without channels", head: replace("AWS Libfabric", "Socket"), first: without("Channel"), second: without("Channel"), want: report.Inconclusive, finding: "other-network"},

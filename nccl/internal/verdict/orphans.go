@@ -8,7 +8,7 @@ import (
 )
 
 // orphanChannels counts channels that belong to no communicator in evidence.
-// They can condemn a run but never prove it.
+// They can show another network but never prove EFA.
 func (j *runJudge) orphanChannels() {
 	var wide map[rankKey]bool
 	for _, l := range j.ev.Orphans {

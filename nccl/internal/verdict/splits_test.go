@@ -78,7 +78,7 @@ func useRing(rank, size int, network string) []string {
 	}
 }
 
-// TestConditionsOfSplits holds that splits are told apart in every release, with ranks that
+// TestConditionsOfSplits holds that splits are distinguished in every release, with ranks that
 // stay outside of some, and that none of them is overlooked.
 func TestConditionsOfSplits(t *testing.T) {
 	t.Parallel()
@@ -118,7 +118,7 @@ func TestConditionsOfSplits(t *testing.T) {
 
 // TestConditionsOfAnotherThread holds that a split communicator which shares its
 // parent's connections, and so is connected without a channel of its own, does
-// not stand for another communicator that hangs in another thread.
+// not prove another communicator that hangs in another thread.
 func TestConditionsOfAnotherThread(t *testing.T) {
 	t.Parallel()
 	log := func(rank int) []byte {
@@ -167,7 +167,7 @@ func TestConditionsOfAnNVLinkDomain(t *testing.T) {
 }
 
 // TestConditionsOfASilentRelease holds that a release which prints no Connected
-// line proves a communicator by the end of its own initialisation, and not by an
+// line proves a communicator by the end of its own initialization, and not by an
 // earlier one's.
 func TestConditionsOfASilentRelease(t *testing.T) {
 	t.Parallel()
