@@ -1,5 +1,5 @@
 // Package synth writes synthetic NCCL logs whose verdict is known by
-// construction. It is the adversary of package transport: every line form here
+// construction. It shares nothing with package nccl: every line form here
 // was written from the log grammar, not from the parser, so that a form which
 // the parser misreads shows as a wrong verdict.
 //

@@ -144,7 +144,7 @@ func (c *Communicator) NodeCount() int {
 	missing, _ := c.Missing()
 	hosts := c.DistinctHosts()
 	switch {
-	case missing == 0 && c.Nodes > int32(hosts) && c.hostsCertain():
+	case missing == 0 && c.Nodes > int32(hosts) && c.HostsCertain():
 		return hosts
 	case c.Nodes > 0:
 		return int(c.Nodes)

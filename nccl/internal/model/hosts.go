@@ -78,9 +78,9 @@ func (c *Communicator) DistinctHosts() int {
 	return n
 }
 
-// hostsCertain reports whether DistinctHosts cannot be too low: each process has
+// HostsCertain reports whether DistinctHosts cannot be too low: each process has
 // an address, or a host name of its own.
-func (c *Communicator) hostsCertain() bool {
+func (c *Communicator) HostsCertain() bool {
 	processes := map[string]*Process{}
 	for _, r := range c.Ranks {
 		p := r.Views[0].Proc

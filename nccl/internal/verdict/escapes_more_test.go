@@ -86,6 +86,14 @@ func TestNothingEscapesBesideAProof(t *testing.T) {
 	}
 	assert.Equal(t, report.EFA, verdictOf(t, proof...))
 	assert.Equal(t, report.EFA, verdictOf(t, pair("node-0", 0, rings(0, 4), rings(1, 4)), pair("node-1", 2, rings(2, 4), rings(3, 4))))
+	// A communicator inside each host, over the network because P2P is off, beside one that joins the hosts.
+	inside := func(first int) []string {
+		return all(joins(0, 2, fmt.Sprint("d", first)), joins(1, 2, fmt.Sprint("d", first)), rings(0, 2), rings(1, 2))
+	}
+	assert.Equal(t, report.EFA, verdictOf(t,
+		pair("node-0", 0, rings(0, 4), rings(1, 4), inside(0)), pair("node-1", 2, rings(2, 4), rings(3, 4), inside(2))))
+	assert.Equal(t, report.Inconclusive, verdictOf(t,
+		pair("node-0", 0, inside(0)), pair("node-1", 2, inside(2))), "traffic inside the hosts alone")
 	reused := each(2, func(rank int) []string {
 		return all(whole(rank, 2), splitUsed(rank, "70"), splitUsed(rank, []string{"70", "71"}[rank]))
 	})
