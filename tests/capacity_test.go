@@ -39,8 +39,10 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 			c.zones["g6.12xlarge"], c.zones["m7i.xlarge"] = []string{"us-east-2b"}, []string{"us-east-2b"}
 		}, capacity.CodeNotOffered, []string{"second zone"}},
 		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.CodePrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
-		{"price unknown", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodePrice, []string{
-			`pulumi config set --path --type float 'prices["g6.xlarge"]' USD_PER_HOUR`,
+		{"price unknown", map[string]string{"gpu.instanceType": "g9.12xlarge"}, func(c *cloud) {
+			c.machines["g9.12xlarge"], c.zones["g9.12xlarge"] = c.machines["g6.12xlarge"], c.zones["g6.12xlarge"]
+		}, capacity.CodePrice, []string{
+			`pulumi config set --path --type float 'prices["g9.12xlarge"]' USD_PER_HOUR`,
 		}},
 		{"Kubernetes version that has ended", nil, func(c *cloud) { c.support[settings.DefaultKubernetesVersion] = "UNSUPPORTED" }, capacity.CodeVersion, []string{
 			"EKS reports UNSUPPORTED", "aws eks describe-cluster-versions --region us-east-2",

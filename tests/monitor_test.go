@@ -12,6 +12,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 )
 
 // registration is one resource as the program asked for it.
@@ -47,6 +49,9 @@ type monitor struct {
 	breaks map[resourceName]string
 	// standing maps a subnet of an earlier update to its zone.
 	standing map[string]string
+
+	// changes alter what the program declares, as a mistake in it would.
+	changes []mistake.Change
 
 	mu    sync.Mutex
 	seen  map[string]registration
@@ -92,6 +97,9 @@ func (m *monitor) RegisterResource(
 	if err != nil {
 		return nil, fmt.Errorf("reading the inputs of %s: %w", urn, err)
 	}
+	if err := m.change(in.GetType(), in.GetName(), inputs); err != nil {
+		return nil, err
+	}
 	made := registration{
 		urn: urn, typ: in.GetType(), name: in.GetName(), parent: in.GetParent(), provider: in.GetProvider(),
 		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
@@ -118,6 +126,31 @@ func (m *monitor) RegisterResource(
 		answer.Id = in.GetName() + "-id"
 	}
 	return answer, nil
+}
+
+// change applies the changes of a resource to its inputs.
+func (m *monitor) change(typ, name string, inputs resource.PropertyMap) error {
+	for _, change := range m.changes {
+		if change.Type != typ || change.Name != name {
+			continue
+		}
+		if err := change.Apply(inputs, m.inputsOf(change.From)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inputsOf returns the inputs of a resource that was declared before.
+func (m *monitor) inputsOf(source *mistake.Source) resource.PropertyMap {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, made := range m.seen {
+		if source != nil && made.typ == source.Type && made.name == source.Name {
+			return made.inputs
+		}
+	}
+	return nil
 }
 
 // outputs gives inputs back, as AWS mostly does, with what each type adds.

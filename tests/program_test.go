@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
@@ -70,8 +71,11 @@ func runProgram(t *testing.T, o options) run {
 	if o.cloud != nil {
 		region = *o.cloud
 	}
+	changes, err := mistake.FromEnvironment()
+	require.NoError(t, err)
 	m := &monitor{
-		cloud: region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, standing: o.standing,
+		changes: changes,
+		cloud:   region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, standing: o.standing,
 		seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
 	}
 	server := grpc.NewServer()

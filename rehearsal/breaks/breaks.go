@@ -1,6 +1,6 @@
-// Package breaks proves that the program fails as AWS would when it is wired
-// wrongly: it breaks the program's own source in one place, in an overlay of the
-// checkout, and runs a whole rehearsal of the broken program.
+// Package breaks proves that a program that declares its resources wrongly fails: its own tests turn
+// red, and a whole rehearsal of it is refused where AWS would stop it. A break changes the inputs of
+// declared resources, not the program's source.
 package breaks
 
 import (
@@ -13,14 +13,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/overlay"
+	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 )
 
-// Break is one way to wire the program wrongly.
+// Break is one mistake in what the program declares.
 type Break struct {
 	Name string
-	// Edits bring it about.
-	Edits []overlay.Edit
+	// Changes are what the broken program declares differently.
+	Changes []mistake.Change
 	// Phase is where the rehearsal must refuse.
 	Phase string
 	// Says are parts of the message, the cause and the next command among them.
@@ -43,43 +43,25 @@ type Result struct {
 	AccountEmpty *bool `json:"accountEmpty"`
 }
 
-// Sources returns the broken files below root, by their path relative to it.
-func (b Break) Sources(root string) (map[string]string, error) {
-	sources, err := overlay.Sources(root, b.Edits...)
-	return sources, b.explain(err)
-}
-
-// overlay writes the broken files into scratch and returns the list of them for
-// Go's tools.
-func (b Break) overlay(root, scratch string) (string, error) {
-	list, err := overlay.Write(root, scratch, b.Edits...)
-	return list, b.explain(err)
-}
-
-// explain names the entry that an error is about.
-func (b Break) explain(err error) error {
-	if err != nil {
-		return fmt.Errorf("breaking the program; entry %q in rehearsal/breaks/table.go: %w", b.Name, err)
+// Find returns the break of a name.
+func Find(name string) (Break, error) {
+	var names []string
+	for _, b := range Table() {
+		if b.Name == name {
+			return b, nil
+		}
+		names = append(names, fmt.Sprintf("%q", b.Name))
 	}
-	return nil
+	return Break{}, fmt.Errorf("%q is not a break; known are %s", name, strings.Join(names, ", "))
 }
 
-// Rehearse builds the broken program and runs a whole rehearsal of it. root is
-// the checkout, scratch an empty folder.
+// Rehearse runs a whole rehearsal of the broken program with the checkout's binaries. root is the
+// checkout, scratch an empty folder.
 func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Result, output string, err error) {
-	list, err := b.overlay(root, scratch)
-	if err != nil {
-		return result, "", err
-	}
-	// Beside the whole program: a rehearsed pod sees of this machine little more than the toolchain's folder.
-	binary := filepath.Join(root, "bin", "raytrain-rehearse-broken")
-	defer os.Remove(binary) //nolint:errcheck // it is written anew each time
-	if out, err := goTool(ctx, root, "build", "-overlay", list, "-o", binary, "./rehearsal/cmd/raytrain-rehearse"); err != nil {
-		return result, "", fmt.Errorf("building break %q: %w:\n%s", b.Name, err, out)
-	}
 	file := filepath.Join(scratch, "result.json")
 	//nolint:gosec // the program was built from this repository
-	command := exec.CommandContext(ctx, binary, "rehearse", "--root", root, "--json", file)
+	command := exec.CommandContext(ctx, filepath.Join(root, "bin", "raytrain-rehearse"),
+		"rehearse", "--root", root, "--json", file, "--break", b.Name)
 	out, err := command.CombinedOutput()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -95,27 +77,25 @@ func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Resul
 	return result, string(out), nil
 }
 
-// TurnsRed says whether each of the named tests of package tests fails.
-func (b Break) TurnsRed(ctx context.Context, root, scratch string) (bool, string, error) {
-	list, err := b.overlay(root, scratch)
+// TurnsRed reports whether each of the named tests of package tests fails when the program declares
+// the broken resources.
+func (b Break) TurnsRed(ctx context.Context, root string) (red bool, output string, err error) {
+	changes, err := json.Marshal(b.Changes)
 	if err != nil {
-		return false, "", err
+		return false, "", fmt.Errorf("encoding the changes of break %q: %w", b.Name, err)
 	}
-	out, err := goTool(ctx, root, "test", "-count=1", "-vet=off", "-overlay", list, "-run", "^("+b.Red+")$", "./tests")
-	if err == nil {
-		return false, out, nil
+	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^("+b.Red+")$", "./tests")
+	command.Dir = root
+	command.Env = append(os.Environ(), mistake.EnvVar+"="+string(changes))
+	out, err := command.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return false, string(out), fmt.Errorf("testing break %q: %w", b.Name, err)
 	}
 	for _, name := range strings.Split(b.Red, "|") {
-		if !strings.Contains(out, "--- FAIL: "+name) {
-			return false, out, nil
+		if !strings.Contains(string(out), "--- FAIL: "+name) {
+			return false, string(out), nil
 		}
 	}
-	return true, out, nil
-}
-
-func goTool(ctx context.Context, root string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, "go", args...)
-	command.Dir = root
-	out, err := command.CombinedOutput()
-	return string(out), err
+	return true, string(out), nil
 }

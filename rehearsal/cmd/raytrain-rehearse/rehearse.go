@@ -14,6 +14,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/breaks"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
@@ -37,6 +38,8 @@ type rehearseFlags struct {
 	keep             bool
 	listFaults, all  bool
 	settingOverrides []string
+	// breakName is a mistake to make in what the program declares, for `make breaks`.
+	breakName string
 }
 
 func newRehearseCommand() *cobra.Command {
@@ -61,6 +64,8 @@ func newRehearseCommand() *cobra.Command {
 	persistent.StringArrayVar(&flags.settingOverrides, "set", nil,
 		"a setting of the stack, KEY=VALUE (may be repeated)")
 	local := command.Flags()
+	local.StringVar(&flags.breakName, "break", "", "a mistake in the program, see rehearsal/breaks")
+	local.Lookup("break").Hidden = true
 	local.StringVar(&flags.files.JSON, "json", "", "write the result to this file")
 	local.StringVar(&flags.files.State, "state", "",
 		"write the exported state of the finished stack to this file")
@@ -103,6 +108,12 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 			fmt.Errorf("--set awsRegion=%s: a rehearsed account has only the region %s",
 				region, daemon.Region))
 	}
+	program := stack.Program
+	if f.breakName != "" {
+		broken, err := breaks.Find(f.breakName)
+		problems = append(problems, err)
+		program = broken.Program(program)
+	}
 	root, err := f.checkout()
 	problems = append(problems, err, f.files.Check(f.dir))
 	if err := errors.Join(problems...); err != nil {
@@ -110,7 +121,7 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	}
 	return rehearsal.Options{
 		Dir: f.dir, Root: root, Speed: f.speed, Fault: fault, Settings: overrides,
-		Program: stack.Program, Out: out,
+		Program: program, Out: out,
 	}, nil
 }
 

@@ -1,0 +1,76 @@
+// Package mistake alters what the program declares, as a mistake in it would. The program itself does
+// not use it: its tests and `make breaks` prove with it that a mistake is found.
+package mistake
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+)
+
+// Change alters one input of a declared resource. The program's tests apply the changes that EnvVar
+// holds; rehearsal/breaks runs a rehearsal with them.
+type Change struct {
+	// Type and Name are the resource's type token and logical name.
+	Type string `json:"type"`
+	Name string `json:"name"`
+	// Path is the property path of the input, such as networkInterfaces[0].securityGroups.
+	Path string `json:"path"`
+	// Value replaces the input; null removes it.
+	Value any `json:"value,omitempty"`
+	// From names a resource, declared before this one, whose input of the same path replaces
+	// this one's.
+	From *Source `json:"from,omitempty"`
+}
+
+// Source is a declared resource.
+type Source struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+// EnvVar is the environment variable with the changes that the tests apply, as JSON. Tests are
+// then expected to fail.
+const EnvVar = "RAYTRAIN_TESTS_CHANGES"
+
+// FromEnvironment reads EnvVar.
+func FromEnvironment() ([]Change, error) {
+	text := os.Getenv(EnvVar)
+	if text == "" {
+		return nil, nil
+	}
+	var changes []Change
+	if err := json.Unmarshal([]byte(text), &changes); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", EnvVar, err)
+	}
+	return changes, nil
+}
+
+// Apply alters a resource's inputs. source holds those of From.
+func (c Change) Apply(inputs, source resource.PropertyMap) error {
+	path, err := resource.ParsePropertyPath(c.Path)
+	if err != nil {
+		return fmt.Errorf("changing %s %q: %w", c.Type, c.Name, err)
+	}
+	all := resource.NewProperty(inputs)
+	ok := true
+	switch {
+	case c.From != nil:
+		var value resource.PropertyValue
+		if value, ok = path.Get(resource.NewProperty(source)); ok {
+			ok = path.Set(all, value)
+		}
+	case c.Value != nil:
+		ok = path.Set(all, resource.NewPropertyValue(c.Value))
+	default:
+		if _, ok = path.Get(all); ok {
+			ok = path.Delete(all)
+		}
+	}
+	if !ok {
+		return fmt.Errorf("changing %s %q: it has no input %q", c.Type, c.Name, c.Path)
+	}
+	return nil
+}
