@@ -93,8 +93,8 @@ func Price(request Request, support Support) Estimate {
 			instance(request.GPU),
 			instance(request.System),
 			service(controlPlane, controlPlaneUSD),
-			service("NAT gateway", natGatewayUSD),
-			service("public IPv4 address", publicIPv4USD),
+			service("NAT gateway", NATGatewayUSD),
+			service("public IPv4 address", PublicIPv4USD),
 		},
 		Excluded: []string{
 			fmt.Sprintf("%d GiB of gp3 volumes, about %.3f USD/h", volume, float64(volume)*gp3GiBMonthUSD/hoursPerMonth),
@@ -109,7 +109,7 @@ func Price(request Request, support Support) Estimate {
 func controlPlanePrice(version string, support Support) (what string, usd float64) {
 	switch support {
 	case StandardSupport:
-		return "EKS control plane, standard support", eksClusterUSD
+		return "EKS control plane, standard support", EKSClusterUSD
 	case ExtendedSupport:
 		return fmt.Sprintf("EKS control plane, extended support of Kubernetes %s", version), eksExtendedUSD
 	default:

@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
@@ -50,10 +51,9 @@ func capacityReservationType() store.Type[CapacityReservation] {
 		CreateSeconds: 5, // Terraform provider: waits for state active
 		Token:         CapacityReservations,
 		Item: func(o *store.Op, row *CapacityReservation) api.Item {
-			t, _ := FindInstanceType(row.InstanceType)
 			// Instances that use the reservation are priced as instances.
 			unused := float64(unusedReserved(o, row.InstanceType, row.AvailabilityZone))
-			return store.Bills(t.HourlyUSD*unused, "bills at the On-Demand rate even when idle")
+			return store.Bills(capacity.InstancePrices()[row.InstanceType]*unused, "bills at the On-Demand rate even when idle")
 		},
 		Create: func(o *store.Op, in *CapacityReservation) (string, error) {
 			if _, err := PickZone(o, in.AvailabilityZone, ""); err != nil {

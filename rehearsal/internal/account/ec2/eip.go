@@ -3,6 +3,7 @@ package ec2
 import (
 	"fmt"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
@@ -30,7 +31,7 @@ func eipType() store.Type[Eip] {
 		Service:   "EC2",
 		CreateAPI: "AllocateAddress", UpdateAPI: "CreateTags", DeleteAPI: "ReleaseAddress",
 		Token: Eips,
-		Item:  func(*store.Op, *Eip) api.Item { return store.Bills(priceAddress, "") },
+		Item:  func(*store.Op, *Eip) api.Item { return store.Bills(capacity.PublicIPv4USD, "") },
 		Create: func(o *store.Op, in *Eip) (string, error) {
 			// Source: EC2 API error codes, AddressLimitExceeded; quota L-0263D0A3.
 			if float64(len(Eips.In(o))) >= AppliedQuota(o, QuotaElasticIPs) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
@@ -38,8 +39,7 @@ func instanceResourceType() store.Type[Instance] {
 	return store.Type[Instance]{
 		Token: Instances, Internal: true, Service: "EC2",
 		Item: func(_ *store.Op, row *Instance) api.Item {
-			t, _ := FindInstanceType(row.Type)
-			return store.Bills(t.HourlyUSD, row.Type+" of node group "+row.NodeGroup)
+			return store.Bills(capacity.InstancePrices()[row.Type], row.Type+" of node group "+row.NodeGroup)
 		},
 	}
 }

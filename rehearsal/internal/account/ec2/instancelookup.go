@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
@@ -292,6 +293,6 @@ func getSpotPrice(o *store.Op, args spotPriceArgs) (any, error) {
 	}
 	return spotPriceResult{
 		AvailabilityZone: args.AvailabilityZone, ID: o.Region, InstanceType: t.Name,
-		SpotPrice: fmt.Sprintf("%.6f", t.HourlyUSD*0.4), SpotPriceTimestamp: o.Now.Format(time.RFC3339),
+		SpotPrice: fmt.Sprintf("%.6f", capacity.InstancePrices()[t.Name]*0.4), SpotPriceTimestamp: o.Now.Format(time.RFC3339),
 	}, nil
 }

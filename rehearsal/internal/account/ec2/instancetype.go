@@ -14,8 +14,6 @@ type instanceType struct {
 	// EFA is the greatest number of EFA interfaces; 0 is a type without EFA.
 	EFA          int
 	NetworkCards int
-	// HourlyUSD is the Linux On-Demand price of us-east-1, July 2026; 0 is unknown.
-	HourlyUSD float64
 }
 
 // gpu describes the GPUs of a type.
@@ -28,45 +26,44 @@ type gpu struct {
 // instanceTypes are the types that the rehearsed region offers, in EC2's order.
 //
 // Sources: vCPU, memory, GPUs and EFA from Karpenter's generated list of instance types
-// (2026-08) and EC2's product pages; prices from Karpenter's generated table for
-// us-east-1 (2026-07-20), which normally equals us-east-2.
+// (2026-08) and EC2's product pages. Prices are those of package capacity.
 func instanceTypes() []instanceType {
 	l4 := func(n int) gpu { return gpu{n, "L4", 22888} }
 	l40s := func(n int) gpu { return gpu{n, "L40S", 45776} }
 	a10g := func(n int) gpu { return gpu{n, "A10G", 22888} }
 	t4 := func(n int) gpu { return gpu{n, "T4", 16384} }
 	return []instanceType{
-		{"t3.medium", 2, 4096, "Up to 5 Gigabit", 3, 6, gpu{}, 0, 1, 0.0416},
-		{"m6i.large", 2, 8192, "Up to 12.5 Gigabit", 3, 10, gpu{}, 0, 1, 0.096},
-		{"m6i.xlarge", 4, 16384, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1, 0.192},
-		{"m6i.2xlarge", 8, 32768, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1, 0.384},
-		{"m7i.large", 2, 8192, "Up to 12.5 Gigabit", 3, 10, gpu{}, 0, 1, 0.1008},
-		{"m7i.xlarge", 4, 16384, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1, 0.2016},
-		{"m7i.2xlarge", 8, 32768, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1, 0.4032},
-		{"m7i.4xlarge", 16, 65536, "Up to 12.5 Gigabit", 8, 30, gpu{}, 0, 1, 0.8064},
-		{"m7i.8xlarge", 32, 131072, "12.5 Gigabit", 8, 30, gpu{}, 0, 1, 1.6128},
-		{"g4dn.xlarge", 4, 16384, "Up to 25 Gigabit", 3, 10, t4(1), 0, 1, 0.526},
-		{"g4dn.8xlarge", 32, 131072, "50 Gigabit", 4, 15, t4(1), 1, 1, 2.176},
-		{"g4dn.12xlarge", 48, 196608, "50 Gigabit", 8, 30, t4(4), 1, 1, 3.912},
-		{"g5.xlarge", 4, 16384, "Up to 10 Gigabit", 4, 15, a10g(1), 0, 1, 1.006},
-		{"g5.8xlarge", 32, 131072, "25 Gigabit", 8, 30, a10g(1), 1, 1, 2.448},
-		{"g5.12xlarge", 48, 196608, "40 Gigabit", 15, 50, a10g(4), 1, 1, 5.672},
-		{"g5.48xlarge", 192, 786432, "100 Gigabit", 7, 50, a10g(8), 1, 1, 16.288},
-		{"g6.xlarge", 4, 16384, "Up to 10 Gigabit", 4, 15, l4(1), 0, 1, 0.8048},
-		{"g6.2xlarge", 8, 32768, "Up to 10 Gigabit", 4, 15, l4(1), 0, 1, 0.9776},
-		{"g6.4xlarge", 16, 65536, "Up to 25 Gigabit", 8, 30, l4(1), 0, 1, 1.3232},
-		{"g6.8xlarge", 32, 131072, "25 Gigabit", 8, 30, l4(1), 1, 1, 2.0144},
-		{"g6.12xlarge", 48, 196608, "40 Gigabit", 8, 30, l4(4), 1, 1, 4.6016},
-		{"g6.16xlarge", 64, 262144, "25 Gigabit", 15, 50, l4(1), 1, 1, 3.3968},
-		{"g6.24xlarge", 96, 393216, "50 Gigabit", 15, 50, l4(4), 1, 1, 6.6752},
-		{"g6.48xlarge", 192, 786432, "100 Gigabit", 15, 50, l4(8), 1, 1, 13.3504},
-		{"g6e.8xlarge", 32, 262144, "25 Gigabit", 8, 30, l40s(1), 1, 1, 4.52856},
-		{"g6e.12xlarge", 48, 393216, "100 Gigabit", 10, 30, l40s(4), 1, 1, 10.49264},
-		{"g6e.24xlarge", 96, 786432, "200 Gigabit", 20, 50, l40s(4), 2, 2, 15.06559},
-		{"g6e.48xlarge", 192, 1572864, "400 Gigabit", 40, 50, l40s(8), 4, 4, 30.13118},
-		{"p4d.24xlarge", 96, 1179648, "4x 100 Gigabit", 60, 50, gpu{8, "A100", 40960}, 4, 4, 21.9576},
-		{"p5.4xlarge", 16, 262144, "100 Gigabit", 8, 30, gpu{1, "H100", 81920}, 1, 1, 6.88},
-		{"p5.48xlarge", 192, 2097152, "3200 Gigabit", 64, 50, gpu{8, "H100", 81920}, 32, 32, 55.04},
+		{"t3.medium", 2, 4096, "Up to 5 Gigabit", 3, 6, gpu{}, 0, 1},
+		{"m6i.large", 2, 8192, "Up to 12.5 Gigabit", 3, 10, gpu{}, 0, 1},
+		{"m6i.xlarge", 4, 16384, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1},
+		{"m6i.2xlarge", 8, 32768, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1},
+		{"m7i.large", 2, 8192, "Up to 12.5 Gigabit", 3, 10, gpu{}, 0, 1},
+		{"m7i.xlarge", 4, 16384, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1},
+		{"m7i.2xlarge", 8, 32768, "Up to 12.5 Gigabit", 4, 15, gpu{}, 0, 1},
+		{"m7i.4xlarge", 16, 65536, "Up to 12.5 Gigabit", 8, 30, gpu{}, 0, 1},
+		{"m7i.8xlarge", 32, 131072, "12.5 Gigabit", 8, 30, gpu{}, 0, 1},
+		{"g4dn.xlarge", 4, 16384, "Up to 25 Gigabit", 3, 10, t4(1), 0, 1},
+		{"g4dn.8xlarge", 32, 131072, "50 Gigabit", 4, 15, t4(1), 1, 1},
+		{"g4dn.12xlarge", 48, 196608, "50 Gigabit", 8, 30, t4(4), 1, 1},
+		{"g5.xlarge", 4, 16384, "Up to 10 Gigabit", 4, 15, a10g(1), 0, 1},
+		{"g5.8xlarge", 32, 131072, "25 Gigabit", 8, 30, a10g(1), 1, 1},
+		{"g5.12xlarge", 48, 196608, "40 Gigabit", 15, 50, a10g(4), 1, 1},
+		{"g5.48xlarge", 192, 786432, "100 Gigabit", 7, 50, a10g(8), 1, 1},
+		{"g6.xlarge", 4, 16384, "Up to 10 Gigabit", 4, 15, l4(1), 0, 1},
+		{"g6.2xlarge", 8, 32768, "Up to 10 Gigabit", 4, 15, l4(1), 0, 1},
+		{"g6.4xlarge", 16, 65536, "Up to 25 Gigabit", 8, 30, l4(1), 0, 1},
+		{"g6.8xlarge", 32, 131072, "25 Gigabit", 8, 30, l4(1), 1, 1},
+		{"g6.12xlarge", 48, 196608, "40 Gigabit", 8, 30, l4(4), 1, 1},
+		{"g6.16xlarge", 64, 262144, "25 Gigabit", 15, 50, l4(1), 1, 1},
+		{"g6.24xlarge", 96, 393216, "50 Gigabit", 15, 50, l4(4), 1, 1},
+		{"g6.48xlarge", 192, 786432, "100 Gigabit", 15, 50, l4(8), 1, 1},
+		{"g6e.8xlarge", 32, 262144, "25 Gigabit", 8, 30, l40s(1), 1, 1},
+		{"g6e.12xlarge", 48, 393216, "100 Gigabit", 10, 30, l40s(4), 1, 1},
+		{"g6e.24xlarge", 96, 786432, "200 Gigabit", 20, 50, l40s(4), 2, 2},
+		{"g6e.48xlarge", 192, 1572864, "400 Gigabit", 40, 50, l40s(8), 4, 4},
+		{"p4d.24xlarge", 96, 1179648, "4x 100 Gigabit", 60, 50, gpu{8, "A100", 40960}, 4, 4},
+		{"p5.4xlarge", 16, 262144, "100 Gigabit", 8, 30, gpu{1, "H100", 81920}, 1, 1},
+		{"p5.48xlarge", 192, 2097152, "3200 Gigabit", 64, 50, gpu{8, "H100", 81920}, 32, 32},
 	}
 }
 

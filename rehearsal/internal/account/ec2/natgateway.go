@@ -1,6 +1,7 @@
 package ec2
 
 import (
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
@@ -29,7 +30,7 @@ func natGatewayType() store.Type[NatGateway] {
 		CreateSeconds: 100, // Terraform provider: usually 1.5 to 2 minutes
 		DeleteSeconds: 60,  // Terraform provider: usually about a minute
 		Token:         NatGateways,
-		Item:          func(*store.Op, *NatGateway) api.Item { return store.Bills(priceNAT, "") },
+		Item:          func(*store.Op, *NatGateway) api.Item { return store.Bills(capacity.NATGatewayUSD, "") },
 		Create:        createNatGateway,
 		Delete: func(o *store.Op, _ string, gone *NatGateway) error {
 			delete(Interfaces.In(o), gone.NetworkInterfaceID)

@@ -40,11 +40,3 @@ func Functions() map[string]store.Function {
 		"aws:ec2/getSpotPrice:getSpotPrice":                         store.Answer(getSpotPrice),
 	}
 }
-
-// Hourly prices of us-east-1 in dollars.
-// Source: VPC pricing: NAT gateway, public IPv4 address, interface endpoint per zone.
-const (
-	priceNAT      = 0.045
-	priceAddress  = 0.005
-	priceEndpoint = 0.01
-)

@@ -134,3 +134,7 @@ func endpointIn(o *store.Op, tableID, service, except string) string {
 	}
 	return ""
 }
+
+// priceEndpoint is what an interface endpoint costs per hour and zone, in USD of us-east-1.
+// Source: AWS PrivateLink pricing.
+const priceEndpoint = 0.01

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/iam"
@@ -39,7 +40,7 @@ func clusterType() store.Type[Cluster] {
 		DeleteSeconds: 180, // EKS user guide: several minutes
 		Token:         Clusters,
 		Background:    writeLogs,
-		Item:          func(*store.Op, *Cluster) api.Item { return store.Bills(priceCluster, "") },
+		Item:          func(*store.Op, *Cluster) api.Item { return store.Bills(capacity.EKSClusterUSD, "") },
 		Create:        createCluster,
 		Update:        updateCluster,
 		Delete:        deleteCluster,

@@ -24,7 +24,3 @@ func Functions() map[string]store.Function {
 		"aws:ssm/getParameter:getParameter":             store.Answer(getParameter),
 	}
 }
-
-// priceCluster is what a control plane costs per hour in standard support.
-// Source: EKS pricing.
-const priceCluster = 0.10
