@@ -29,6 +29,7 @@ type growingLog struct {
 	file  *model.File
 	rest  []byte // what is not parsed yet
 	block record.Block
+	begun bool // some of it is parsed
 	ended bool
 }
 
@@ -120,6 +121,9 @@ func (m *Monitor) parse(l *growingLog, n int) {
 func (m *Monitor) apply(l *growingLog, n int) {
 	if n == 0 {
 		return
+	}
+	if !l.begun {
+		l.begun, l.file.Rehearsed = true, record.Rehearsed(l.rest)
 	}
 	l.block.Reset(l.rest[:n], l.rest[n:])
 	m.scan.Scan(&l.block)

@@ -28,6 +28,12 @@ type Input struct {
 	rest []byte
 }
 
+// Rehearsed reports whether a log that begins with head was written by a rehearsal's
+// stand-in for NCCL.
+func Rehearsed(head []byte) bool {
+	return bytes.Contains(head[:min(len(head), bannerReach)], []byte(rehearsalBanner))
+}
+
 // Next fills the block with the next lines, and reports whether more follow.
 func (in *Input) Next(b *Block) (more bool, err error) {
 	if b.buf == nil {
@@ -36,7 +42,7 @@ func (in *Input) Next(b *Block) (more bool, err error) {
 	kept := copy(b.buf, in.rest)
 	n, err := io.ReadFull(in.R, b.buf[kept:])
 	if in.Read == 0 {
-		in.Rehearsed = bytes.Contains(b.buf[:min(n, bannerReach)], []byte(rehearsalBanner))
+		in.Rehearsed = Rehearsed(b.buf[:n])
 	}
 	in.Read += int64(n)
 	if n > 0 {

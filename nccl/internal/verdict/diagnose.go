@@ -110,7 +110,7 @@ func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
 		if at, masked := ev.Masked(); masked {
 			found.add(finding.SubsystemMask, noRank, at, "no line of INIT in it")
 		} else if at, excerpt := ev.Excerpt(); excerpt && !found.has(finding.SubsystemMask) {
-			found.add(finding.LogCut, noRank, at, "no line of a communicator in it")
+			found.add(finding.LogCut, noRank, at, "no line of a communicator in it"+lastProvider(ev))
 		}
 	case warns > 0 || version.Line > 0:
 		found.add(finding.DebugTooLow, noRank, version, "")
@@ -183,4 +183,20 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 	if gdr == 0 {
 		found.add(finding.GDRAbsent, noRank, c.Ranks[0].First(), "communicator "+c.Key)
 	}
+}
+
+// lastProvider names the provider that was selected last in logs that end there.
+func lastProvider(ev *model.Evidence) string {
+	name := ""
+	for _, f := range ev.Files {
+		for _, p := range f.Procs {
+			if p.Provider != "" {
+				name = p.Provider
+			}
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return "; the provider selected last is " + name
 }
