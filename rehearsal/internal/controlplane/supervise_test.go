@@ -36,7 +36,7 @@ func TestAKilledComponentIsRestartedAndReported(t *testing.T) {
 			require.ErrorContains(t, incident.Err,
 				"running "+component+": it ended unexpectedly: signal: killed")
 		case <-time.After(noticed):
-			require.Fail(t, "nobody noticed", component)
+			require.Fail(t, "the end was not reported", component)
 		}
 		assert.NotEqual(t, killed, plane.PID(component))
 		require.EventuallyWithT(t, func(c *assert.CollectT) {

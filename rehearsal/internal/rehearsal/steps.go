@@ -35,7 +35,7 @@ func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	if outcome == nil || errors.Is(err, ErrPartLost) {
 		return outcome, err
 	}
-	// An interrupted update has left a state too, and the user wants to see it.
+	// An interrupted update has a state too, which the user needs to see.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
 	defer cancel()
 	state, stateErr := r.State(ctx)
@@ -159,7 +159,7 @@ func (r *Rehearsal) showVerdict(state State) {
 			transports(rank.Channels))
 	}
 	if steps := state.Job.StepsPerSecond; steps != nil {
-		r.say("  %.4f steps/s (rehearsed, CPU: says nothing about EFA's speed)", *steps)
+		r.say("  %.4f steps/s (rehearsed, on CPUs: no measure of EFA's speed)", *steps)
 	}
 	if state.Job.ReportPath != "" {
 		r.say("  report: %s", state.Job.ReportPath)

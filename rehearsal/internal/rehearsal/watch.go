@@ -35,7 +35,7 @@ func (r *Rehearsal) watch(ctx context.Context, cancel context.CancelCauseFunc) <
 			func(line string) { restarted = append(restarted, line) })
 		if lost != nil {
 			r.say("error: %s%s", rehearsedMark, lost)
-			cancel(fmt.Errorf("%w: %w: run the command again, which starts it anew (log: %s)",
+			cancel(fmt.Errorf("%w: %w: run the command again, which restarts it (log: %s)",
 				ErrPartLost, lost, filepath.Join(r.options.Dir, "daemon.log")))
 		}
 		result <- restarted

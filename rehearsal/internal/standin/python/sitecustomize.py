@@ -1,7 +1,7 @@
 """Switches the NCCL stand-in on in a rehearsed image, and only there.
 
 Python imports this module at every start when the image's PYTHONPATH names its
-folder. It does next to nothing until a program imports torch.distributed.
+folder. It does almost nothing until a program imports torch.distributed.
 """
 
 import os

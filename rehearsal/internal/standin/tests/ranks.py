@@ -1,4 +1,4 @@
-"""Eight ranks of a small real run over gloo, as a program that knows nothing of the stand-in.
+"""Eight ranks of a small real run over gloo, as a program that does not use the stand-in itself.
 
 Run by cluster.py with the environment of a rehearsed image. torch is imported
 once, then each rank is forked from here with the environment of its own: eight
@@ -46,7 +46,7 @@ def child(environment: dict[str, str], output: str) -> int:
 
 
 def main() -> int:
-    """Fork the ranks named in the first argument's file; note each one's end beside its output."""
+    """Fork the ranks named in the first argument's file; note each one's exit status beside its output."""
     ranks = json.loads(open(sys.argv[1], encoding="utf-8").read())
     pids = {}
     for rank in ranks:

@@ -1,6 +1,6 @@
-"""Every line of NCCL's own that the stand-in writes has a form that is in NCCL itself.
+"""Every line that the stand-in writes as NCCL has a format that is in NCCL itself.
 
-torch's wheel brings the very version that the stand-in plays, so its library is
+torch's wheel contains the version that the stand-in emulates, so its library is
 the authority: a line whose form is not among the library's strings is a mistake.
 """
 

@@ -1,4 +1,4 @@
-"""Real torch over gloo, eight processes on two rehearsed nodes, one story each."""
+"""Real torch over gloo, eight processes on two rehearsed nodes, one scenario each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RanksTest(unittest.TestCase):
         return cluster
 
     def keep(self, cluster: Cluster) -> None:
-        """Keep the story's NCCL files where the caller wants to judge them."""
+        """Keep the scenario's NCCL files where the caller judges them."""
         if wanted := os.environ.get("KEEP_NCCL_LOGS"):
             shutil.copytree(cluster.logs, Path(wanted, self.id().rsplit(".", 1)[-1].removeprefix("test_")))
 

@@ -1,9 +1,9 @@
-"""Which network each rank takes, and how that ends: pure functions over facts.
+"""Which network each rank uses, and how the set-up ends: pure functions over facts.
 
 The order of the checks is NCCL's own: the plugin is loaded, then initialised,
 then the name that NCCL_NET pins is compared; without a pin the next network in
-the list follows, InfiniBand and at last sockets. What only shows between two
-nodes (security groups, zones) does not fail anything: connections never come up.
+the list follows, InfiniBand and then sockets. What matters only between two
+nodes (security groups, zones) causes no error: connections are never established.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SOCKET = "Socket"
 
 
 class Plugin(enum.Enum):
-    """What became of the plugin on one rank."""
+    """The result of loading the plugin on one rank."""
 
     NOT_ASKED = "NCCL_NET_PLUGIN is none"
     NOT_FOUND = "no library of that name in the image"
@@ -47,7 +47,7 @@ class End(enum.Enum):
 
 @dataclass(frozen=True)
 class Choice:
-    """The network of one rank, chosen from what it can see alone."""
+    """The network that one rank chooses from its own facts."""
 
     plugin: Plugin
     # As `Using network` prints it; None when NCCL aborts.
@@ -59,7 +59,7 @@ class Choice:
 
     @property
     def fails(self) -> bool:
-        """Whether NCCL returns an error on this rank."""
+        """Return whether NCCL returns an error on this rank."""
         return self.network is None or self.interface is None
 
 
@@ -76,7 +76,7 @@ def choose(facts: Facts) -> Choice:
 
 
 def load_plugin(facts: Facts) -> Plugin:
-    """Say what becomes of the plugin."""
+    """Return the result of loading the plugin."""
     wanted = facts.setting("NCCL_NET_PLUGIN")
     if wanted.lower() == "none":
         return Plugin.NOT_ASKED
@@ -95,7 +95,7 @@ def load_plugin(facts: Facts) -> Plugin:
 
 
 def provider_of(facts: Facts) -> str:
-    """Libfabric's provider: on AWS the plugin filters for efa unless FI_PROVIDER is set."""
+    """Return libfabric's provider: on AWS the plugin filters for efa unless FI_PROVIDER is set."""
     listed = [name.strip() for name in facts.setting("FI_PROVIDER").split(",") if name.strip()]
     if not listed or "efa" in listed:
         return "efa"
@@ -106,7 +106,7 @@ def match_interface(wanted: str, interfaces: Sequence[str]) -> str | None:
     """Apply NCCL_SOCKET_IFNAME: prefixes, `=` for whole names, `^` to exclude.
 
     Unset, NCCL takes the first interface that is not the loopback or a Docker
-    bridge, and those only when nothing else is there.
+    bridge, and one of those only when there is no other.
     """
     if not wanted:
         others = [name for name in interfaces if not name.startswith(("lo", "docker"))]
@@ -123,11 +123,11 @@ def match_interface(wanted: str, interfaces: Sequence[str]) -> str | None:
 
 
 def reaches(one: Fabric, other: Fabric) -> bool:
-    """Whether EFA traffic flows between two nodes, both ways.
+    """Return whether EFA traffic flows between two nodes, in both directions.
 
-    It stays within a zone and a subnet, and security groups must allow it to and
-    from themselves: a rule for 0.0.0.0/0 does not count, EFA traffic is not IP.
-    Rules of all the groups that both nodes carry add up.
+    It stays within a zone and a subnet. Security groups must allow it to and
+    from themselves: a rule for 0.0.0.0/0 does not count, because EFA traffic is not IP.
+    The rules of all groups that both nodes have add up.
     Source: EC2 user guide, "Get started with EFA and NCCL", step 1.
     """
     if (one.zone, one.subnet) != (other.zone, other.subnet):
@@ -138,7 +138,7 @@ def reaches(one: Fabric, other: Fabric) -> bool:
 
 
 def decide(ranks: Sequence[Facts]) -> tuple[list[Choice], list[End]]:
-    """Choose every rank's network and say how the communicator ends on each."""
+    """Choose every rank's network and return how the set-up ends on each."""
     choices = [choose(facts) for facts in ranks]
     if any(choice.fails for choice in choices):
         return choices, [_failed(choice) for choice in choices]

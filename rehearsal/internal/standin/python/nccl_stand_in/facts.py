@@ -24,7 +24,7 @@ VARIABLES = (
 
 
 class WiringError(RuntimeError):
-    """The rehearsal itself is put together wrongly; nothing was rehearsed."""
+    """The rehearsal itself is misconfigured; nothing was rehearsed."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Fabric:
 
 @dataclass(frozen=True)
 class Facts:
-    """One rank's facts, as it tells them to the others."""
+    """One rank's facts, as it sends them to the others."""
 
     rank: int
     host: str
@@ -62,16 +62,16 @@ class Facts:
     has_plugin: bool
     interfaces: tuple[str, ...]
     address: str
-    # Random, and the same in the whole communicator: rank 0's is taken.
+    # Random, and the same in the whole communicator: that of rank 0.
     communicator: int = 0
 
     @property
     def node(self) -> str:
-        """What NCCL takes for a node: its host id if one is set, else the host's name."""
+        """Return what identifies a node to NCCL: its host id if one is set, else the host's name."""
         return self.environment.get("NCCL_HOSTID") or self.host
 
     def setting(self, name: str) -> str:
-        """A setting of NCCL or libfabric; "" when it is not set."""
+        """Return a setting of NCCL or libfabric, "" when it is not set."""
         return self.environment.get(name, "")
 
 
@@ -94,12 +94,12 @@ def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str
 
 
 def host() -> str:
-    """The host name as NCCL prints it: up to the first dot, `%` and `/` replaced."""
+    """Return the host name as NCCL prints it: up to the first dot, `%` and `/` replaced."""
     return socket.gethostname().split(".", 1)[0].replace("%", "-").replace("/", "-")
 
 
 def has_plugin(world_rank: int, world_size: int, environment: Mapping[str, str]) -> bool:
-    """Whether this rank's image holds aws-ofi-nccl: said by the image's own environment."""
+    """Return whether this rank's image has aws-ofi-nccl, according to its environment."""
     if environment.get("RAYTRAIN_REHEARSAL_PLUGIN") != "1":
         return False
     missing_on = environment.get("RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON", "")
@@ -109,7 +109,7 @@ def has_plugin(world_rank: int, world_size: int, environment: Mapping[str, str])
 
 
 def read_fabric(path: Path) -> Fabric:
-    """Read the node's facts; without them there is nothing to rehearse."""
+    """Read the node's facts. Without them nothing can be rehearsed."""
     try:
         values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return Fabric(

@@ -1,8 +1,8 @@
-"""Puts the stand-in under torch.distributed, when and if a program imports it.
+"""Installs the stand-in in torch.distributed when a program imports it.
 
-NCCL sets a communicator up at a process group's first collective, connects rings
-then and trees at the first all_reduce. So does this: the collectives of gloo
-groups are wrapped, and nothing else of the program changes.
+NCCL sets up a communicator at a process group's first collective, and connects rings
+then and trees at the first all_reduce. The stand-in does the same: it wraps the
+collectives of gloo groups, and changes nothing else of the program.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COLLECTIVES = (
 )
 # Collectives for which NCCL may choose a tree.
 TREE_COLLECTIVES = frozenset({"all_reduce", "barrier"})
-# The real flood was 17,000 lines a second; this shows the signature and keeps
-# within what a rehearsal's disk and log API bear.
+# The real flood was 17,000 lines a second. This one shows the signature within
+# what a rehearsal's disk and log API can take.
 FLOOD_LINES_PER_SECOND = 200
 FLOOD_LINES = 40_000
 
@@ -42,7 +42,7 @@ def install() -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds one module as everybody else would, and wraps it after it ran."""
+    """Finds one module with the other finders, and wraps it after it ran."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -82,7 +82,7 @@ def wrap(module: ModuleType) -> None:
 
 
 def _wrapped(original: Callable[..., Any], stand_in: StandIn, name: str) -> Callable[..., Any]:
-    # Imported here: this module is loaded at every start of Python, mostly in vain.
+    # Imported here, because every start of Python loads this module.
     import inspect
 
     place = list(inspect.signature(original).parameters).index("group")
@@ -193,7 +193,7 @@ class StandIn:
 
 
 def flood(communicator: Any, peers: Sequence[Any]) -> None:
-    """Write the flood of a rank at whose sockets another network knocks, in the background."""
+    """Write, in the background, the flood of a rank to which ranks of another network connect."""
     if not peers:
         return
 
@@ -206,6 +206,6 @@ def flood(communicator: Any, peers: Sequence[Any]) -> None:
 
 
 def hang() -> None:
-    """Wait until somebody ends the process, as a rank inside NCCL does."""
+    """Wait until the process is killed, as a rank inside NCCL does."""
     while True:
         time.sleep(60)

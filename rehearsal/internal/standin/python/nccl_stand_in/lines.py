@@ -1,4 +1,4 @@
-"""The lines of one rank, from the plugin's loading to the last channel.
+"""The lines of one rank, from the loading of the plugin to the last channel.
 
 Their order and forms are those of logs recorded on real GPUs with NCCL 2.28.9,
 changed where 2.29.7 differs (`Init START` begins with `[Rank N]`).
@@ -148,7 +148,7 @@ class Communicator:
         self._group = next(group for group in groups if rank in group)
         self._node_count = len(groups)
         self._id = ranks[0].communicator
-        # NCCL prints its own pointer; any number that differs by process will do.
+        # NCCL prints a pointer. Any number that differs by process is as good.
         self._pointer = 0x7F0000000000 + (ranks[rank].communicator & 0xFFFFFFF0)
         self._seen: set[tuple[int, int, int]] = set()
 
@@ -210,7 +210,7 @@ class Communicator:
         self._writer.info("INIT", "Connected all trees")
 
     def flooding_peers(self, choices: Sequence[Choice]) -> list[Facts]:
-        """Ranks of another network that knock at this rank's sockets; empty where none does."""
+        """Return the ranks of another network that connect to this rank's sockets."""
         order = topology.ring(self._nodes)
         before = order[order.index(self._rank) - 1]
         across = self._nodes[before] != self._nodes[self._rank]
@@ -227,7 +227,7 @@ class Communicator:
         self._writer.info("INIT", f"socketFinalizeAccept: didn't receive a valid magic from {peer.address}<{port}>")
 
     def destroyed(self) -> None:
-        """The communicator is gone."""
+        """The communicator is destroyed."""
         device = self._local[self._rank]
         self._writer.info("INIT", f"comm {self._pointer:#x} rank {self._rank} nranks {len(self._ranks)} "
                           f"cudaDev {device} busId {bus_id(device)} - Destroy COMPLETE")

@@ -1,11 +1,11 @@
-"""Rings and trees over a communicator's ranks, as NCCL lays them out between nodes."""
+"""Rings and trees over a communicator's ranks, as NCCL builds them between nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-# With one network device and no NVLink NCCL builds one ring and doubles it.
+# With one network device and no NVLink, NCCL builds one ring and doubles it.
 CHANNELS = 2
 
 
@@ -26,7 +26,7 @@ def by_node(nodes: Sequence[str]) -> list[list[int]]:
 
 
 def ring(nodes: Sequence[str]) -> list[int]:
-    """The order of the ranks in the ring: node after node, so that each node has one way in and one out."""
+    """Return the order of the ranks in the ring: node after node, with one link into and one out of each."""
     return [rank for group in by_node(nodes) for rank in group]
 
 

@@ -11,14 +11,14 @@ from typing import TextIO
 
 from nccl_stand_in import facts
 
-# The first line of every file. It holds no record of NCCL's, so that no reader
-# can take it for evidence, and nobody can take the file for a real one.
+# The first line of every file. It is no record of NCCL's, so that no program
+# takes it for evidence, and no reader takes the file for a real one.
 BANNER = (
     "# Rehearsed: written by ray-train-efa's stand-in for NCCL. "
     "No GPU, no NCCL and no EFA device took part; this is no evidence about real hardware."
 )
 
-# NCCL's levels, in order; each prints those before it too.
+# NCCL's levels, in order. Each includes those before it.
 _LEVELS = {"VERSION": 1, "WARN": 2, "INFO": 3, "ABORT": 4, "TRACE": 5}
 # What INFO prints when NCCL_DEBUG_SUBSYS is not set (2.23.4 and later).
 _DEFAULT_SUBSYSTEMS = frozenset({"INIT", "BOOTSTRAP", "ENV"})
@@ -93,7 +93,7 @@ class Mask:
         self._names = names or set(_DEFAULT_SUBSYSTEMS)
 
     def allows(self, subsystems: list[str]) -> bool:
-        """Whether a line of any of these subsystems is printed."""
+        """Return whether a line of any of these subsystems is printed."""
         listed = "ALL" in self._names or any(name in self._names for name in subsystems)
         return listed != self._inverted
 
