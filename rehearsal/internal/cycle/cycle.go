@@ -135,13 +135,7 @@ func (c *cycle) judge(ctx context.Context) error {
 		c.result.Phase = string(phase(c.refused.Update, state))
 		c.result.Findings = c.refused.Findings()
 	}
-	if state.Job == nil {
-		return nil
-	}
-	if c.refused != nil && state.Job.Refusal != nil {
-		c.result.Findings = []report.Finding{rehearsal.Finding(state.Job.Refusal)}
-	}
-	if len(state.Job.Findings) > 0 {
+	if state.Job != nil && len(state.Job.Findings) > 0 {
 		c.result.Findings = state.Job.Findings
 	}
 	return nil

@@ -57,7 +57,9 @@ func newOutcome(dir string, update *engine.Update) (*Outcome, error) {
 func (o *Outcome) Findings() []report.Finding {
 	var findings []report.Finding
 	for _, r := range o.Refusals {
-		findings = append(findings, Finding(r))
+		findings = append(findings, report.Finding{
+			Code: r.Code, Severity: report.Error, Text: r.Error(), Cause: r.Cause, Next: r.Next,
+		})
 	}
 	if len(findings) > 0 {
 		return findings
@@ -69,14 +71,8 @@ func (o *Outcome) Findings() []report.Finding {
 	return findings
 }
 
-// Finding returns a refusal as a finding.
-func Finding(r *refusal.Refusal) report.Finding {
-	return report.Finding{Code: r.Code, Severity: report.Error, Text: r.Error(), Cause: r.Cause,
-		Next: r.Next}
-}
-
 // rehearsedMark starts each error that a rehearsal prints. The program does not know that it is
-// rehearsed; the gate does, and marks its own messages.
+// rehearsed. The gate knows, and marks its own refusals.
 const rehearsedMark = "[rehearsed] "
 
 // messages returns the refusals and the engine's own errors, marked as rehearsed.
@@ -84,10 +80,13 @@ func (o *Outcome) messages() []string {
 	var messages []string
 	for _, r := range o.Refusals {
 		marked := *r
-		if marked.Billing != "" {
-			marked.Billing = "nothing in a rehearsal; on AWS: " + marked.Billing
+		if !strings.HasPrefix(r.Summary, rehearsedMark) {
+			marked.Summary = rehearsedMark + r.Summary
+			if r.Billing != "" {
+				marked.Billing = "nothing in a rehearsal; on AWS: " + r.Billing
+			}
 		}
-		messages = append(messages, rehearsedMark+marked.Error())
+		messages = append(messages, marked.Error())
 	}
 	for _, message := range o.Errors {
 		switch {

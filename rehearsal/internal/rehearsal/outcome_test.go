@@ -46,11 +46,20 @@ func TestARefusalIsReadAsData(t *testing.T) {
 	}}, outcome.Findings())
 
 	marked := *refused
+	marked.Summary = "[rehearsed] " + refused.Summary
 	marked.Billing = "nothing in a rehearsal; on AWS: $9.55 per hour"
 	assert.Equal(t, []string{
 		"[rehearsed] " +
 			marked.Error(), "[rehearsed] creating EKS Node Group: InsufficientInstanceCapacity",
 	}, outcome.messages(), "what the program printed is not printed twice")
+}
+
+func TestTheGatesOwnMarkIsKept(t *testing.T) {
+	t.Parallel()
+	refused := noCapacity()
+	refused.Summary, refused.Billing = "[rehearsed] refused by the gate", "nothing in a rehearsal"
+	outcome := outcomeOf(t, []eventlog.Event{{Refusal: refused}}, refused.Error())
+	assert.Equal(t, []string{refused.Error()}, outcome.messages())
 }
 
 func TestAnErrorThatIsNotOursIsAFindingToo(t *testing.T) {

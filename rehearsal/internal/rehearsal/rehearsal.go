@@ -87,7 +87,7 @@ func Open(ctx context.Context, options Options) (*Rehearsal, error) {
 // start starts the daemon, where it does not run, and opens the stack.
 func (r *Rehearsal) start(ctx context.Context) (err error) {
 	dir, fault := r.options.Dir, r.options.Fault
-	if err := engine.CheckLock(dir); err != nil {
+	if err := errors.Join(engine.CheckLock(dir), checkDisk(dir, freeMiB)); err != nil {
 		return err
 	}
 	if err := engine.KillOrphans(dir); err != nil {

@@ -70,7 +70,8 @@ func TestASecondCommandNamesTheFirst(t *testing.T) {
 func step(t *testing.T, update *engine.Update, stepErr error) string {
 	t.Helper()
 	var out bytes.Buffer
-	r := &Rehearsal{options: Options{Dir: t.TempDir(), Out: &out}, parts: &parts{answers: [][]daemon.Incident{nil}}}
+	r := &Rehearsal{options: Options{Dir: t.TempDir(), Out: &out},
+		parts: &parts{answers: [][]daemon.Incident{nil}}}
 	_, err := r.run(t.Context(), "preview", func(context.Context) (*engine.Update,
 		error) {
 		return update, stepErr

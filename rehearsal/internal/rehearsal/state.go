@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -30,8 +29,6 @@ type Job struct {
 	StepsPerSecond *float64         `json:"stepsPerSecond"`
 	Findings       []report.Finding `json:"findings"`
 	Ranks          []report.Rank    `json:"ranks"`
-	// Refusal is why the gate refused; nil when it passed.
-	Refusal *refusal.Refusal `json:"refusal"`
 }
 
 // VerdictNone is the verdict of a stack in which no job was judged.
