@@ -1,6 +1,6 @@
-// Package breaks proves that a program that declares its resources wrongly fails: its own tests turn
-// red, and a whole rehearsal of it is refused where AWS would stop it. A break changes the inputs of
-// declared resources, not the program's source.
+// Package breaks proves that a program that declares its resources wrongly fails: its own tests
+// turn red, and a whole rehearsal of it is refused where AWS would stop it. A break changes the
+// inputs of declared resources, not the program's source.
 package breaks
 
 import (
@@ -57,7 +57,8 @@ func Find(name string) (Break, error) {
 
 // Rehearse runs a whole rehearsal of the broken program with the checkout's binaries. root is the
 // checkout, scratch an empty folder.
-func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Result, output string, err error) {
+func (b Break) Rehearse(ctx context.Context,
+	root, scratch string) (result Result, output string, err error) {
 	file := filepath.Join(scratch, "result.json")
 	//nolint:gosec // the program was built from this repository
 	command := exec.CommandContext(ctx, filepath.Join(root, "bin", "raytrain-rehearse"),
@@ -69,7 +70,8 @@ func (b Break) Rehearse(ctx context.Context, root, scratch string) (result Resul
 	}
 	body, err := os.ReadFile(file) //nolint:gosec // written by the program above
 	if err != nil {
-		return result, string(out), fmt.Errorf("reading the result of break %q: %w:\n%s", b.Name, err, out)
+		return result, string(
+			out), fmt.Errorf("reading the result of break %q: %w:\n%s", b.Name, err, out)
 	}
 	if err := json.Unmarshal(body, &result); err != nil {
 		return result, string(out), fmt.Errorf("reading the result of break %q: %w", b.Name, err)
@@ -84,7 +86,8 @@ func (b Break) TurnsRed(ctx context.Context, root string) (red bool, output stri
 	if err != nil {
 		return false, "", fmt.Errorf("encoding the changes of break %q: %w", b.Name, err)
 	}
-	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^("+b.Red+")$", "./tests")
+	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^("+b.Red+")$",
+		"./tests")
 	command.Dir = root
 	command.Env = append(os.Environ(), mistake.EnvVar+"="+string(changes))
 	out, err := command.CombinedOutput()

@@ -13,7 +13,8 @@ import (
 )
 
 // all runs the broken programs, which takes half an hour: make breaks.
-var all = flag.Bool("breaks.all", false, "run the tests and a whole rehearsal of each broken program")
+var all = flag.Bool("breaks.all", false,
+	"run the tests and a whole rehearsal of each broken program")
 
 // patience is how long a refusal may take on a machine that does other things
 // too; on an idle one all of them come within two minutes.
@@ -77,7 +78,8 @@ func TestBreaksAreRefused(t *testing.T) {
 			for _, said := range append([]string{"\ncause:    ", "\nnext:     ", "\nbilling:  nothing in a rehearsal; on AWS", "$9.55 per hour"}, b.Says...) {
 				assert.Contains(t, out, said)
 			}
-			assert.Less(t, result.Seconds.Preview+result.Seconds.Up, patience.Seconds(), "resources bill until the refusal")
+			assert.Less(t, result.Seconds.Preview+result.Seconds.Up, patience.Seconds(),
+				"resources bill until the refusal")
 		})
 	}
 }

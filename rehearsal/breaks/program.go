@@ -15,7 +15,8 @@ import (
 
 // Program returns a program whose declared resources have the break's changes. The program itself
 // knows nothing of it: Pulumi's resource transforms alter what it declares.
-func (b Break) Program(program func(eventlog.Log) pulumi.RunFunc) func(eventlog.Log) pulumi.RunFunc {
+func (b Break) Program(
+	program func(eventlog.Log) pulumi.RunFunc) func(eventlog.Log) pulumi.RunFunc {
 	return func(events eventlog.Log) pulumi.RunFunc {
 		run := program(events)
 		return func(ctx *pulumi.Context) error {
@@ -37,8 +38,7 @@ type transform struct {
 }
 
 func (t *transform) resource(
-	_ context.Context, args *pulumi.ResourceTransformArgs,
-) *pulumi.ResourceTransformResult {
+	_ context.Context, args *pulumi.ResourceTransformArgs) *pulumi.ResourceTransformResult {
 	declared := mistake.Source{Type: args.Type, Name: args.Name}
 	t.mu.Lock()
 	t.declared[declared] = args.Props

@@ -31,11 +31,16 @@ func set(token, name, path string, value any) mistake.Change {
 func Table() []Break {
 	return []Break{
 		{
-			Name:    "no group on the interface",
-			Changes: []mistake.Change{drop(launchTemplate, "gpu", "networkInterfaces[0].securityGroups")},
-			Phase:   "nodes",
-			Says:    []string{"never reach the API server: their interfaces lack the cluster's security group", "aws ec2 describe-instances"},
-			Red:     "TestGPUInterfacesAreEFAInBothGroups",
+			Name: "no group on the interface",
+			Changes: []mistake.Change{
+				drop(launchTemplate, "gpu", "networkInterfaces[0].securityGroups"),
+			},
+			Phase: "nodes",
+			Says: []string{
+				"never reach the API server: their interfaces lack the cluster's security group",
+				"aws ec2 describe-instances",
+			},
+			Red: "TestGPUInterfacesAreEFAInBothGroups",
 		},
 		{
 			Name: "no EFA in the worker's requests",
@@ -51,22 +56,32 @@ func Table() []Break {
 			Name:    "no gpu.present label on the GPU nodes",
 			Changes: []mistake.Change{drop(nodeGroup, "gpu", `labels["nvidia.com/gpu.present"]`)},
 			Phase:   "preflight",
-			Says:    []string{"requires a label", "nvidia.com/gpu.present=true", "kubectl get daemonsets"},
-			Red:     "TestGPUNodeGroup",
+			Says: []string{
+				"requires a label",
+				"nvidia.com/gpu.present=true",
+				"kubectl get daemonsets",
+			},
+			Red: "TestGPUNodeGroup",
 		},
 		{
-			Name:    "no toleration in the EFA plugin",
-			Changes: []mistake.Change{drop(release, "aws-efa-k8s-device-plugin", "values.tolerations")},
-			Phase:   "preflight",
-			Says:    []string{"lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule"},
-			Red:     "TestDevicePluginsReachGPUNodesAndNoOthers",
+			Name: "no toleration in the EFA plugin",
+			Changes: []mistake.Change{
+				drop(release, "aws-efa-k8s-device-plugin", "values.tolerations"),
+			},
+			Phase: "preflight",
+			Says: []string{
+				"lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule",
+			},
+			Red: "TestDevicePluginsReachGPUNodesAndNoOthers",
 		},
 		{
-			Name:    "no EFA interface in the launch template",
-			Changes: []mistake.Change{drop(launchTemplate, "gpu", "networkInterfaces[0].interfaceType")},
-			Phase:   "preflight",
-			Says:    []string{"the launch template gave the instance no EFA interface"},
-			Red:     "TestGPUInterfacesAreEFAInBothGroups",
+			Name: "no EFA interface in the launch template",
+			Changes: []mistake.Change{
+				drop(launchTemplate, "gpu", "networkInterfaces[0].interfaceType"),
+			},
+			Phase: "preflight",
+			Says:  []string{"the launch template gave the instance no EFA interface"},
+			Red:   "TestGPUInterfacesAreEFAInBothGroups",
 		},
 		{
 			// The program's own check, which refuses the setting in preview, does not see it.
@@ -76,8 +91,11 @@ func Table() []Break {
 				set(rayCluster, "train", headResources+".requests.cpu", "4"),
 			},
 			Phase: "preflight",
-			Says:  []string{"the Ray head requests 4 CPU, more than is free on any node", "pulumi config set --path ray.headCpu 3"},
-			Red:   "TestHeadHasNoDevices",
+			Says: []string{
+				"the Ray head requests 4 CPU, more than is free on any node",
+				"pulumi config set --path ray.headCpu 3",
+			},
+			Red: "TestHeadHasNoDevices",
 		},
 		{
 			Name: "GPU nodes in two zones",
@@ -86,8 +104,11 @@ func Table() []Break {
 				From: &mistake.Source{Type: eksCluster, Name: "eks"},
 			}},
 			Phase: "nodes",
-			Says:  []string{"a cluster placement group, like EFA's traffic, stays within one", "aws eks describe-nodegroup"},
-			Red:   "TestAllNodesShareOneSubnetInOneZone",
+			Says: []string{
+				"a cluster placement group, like EFA's traffic, stays within one",
+				"aws eks describe-nodegroup",
+			},
+			Red: "TestAllNodesShareOneSubnetInOneZone",
 		},
 	}
 }

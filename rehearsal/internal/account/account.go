@@ -27,7 +27,8 @@ import (
 
 // Types are the resource types of the account.
 func Types() []store.AnyType {
-	return slices.Concat(ec2.Types(), eks.Types(), iam.Types(), kms.Types(), logs.Types(), s3.Types())
+	return slices.Concat(ec2.Types(), eks.Types(), iam.Types(), kms.Types(), logs.Types(),
+		s3.Types())
 }
 
 // Kinds describes the properties of the resource types.
@@ -42,7 +43,7 @@ func functions() map[string]store.Function {
 	return all
 }
 
-// Options says where an account is kept and how it behaves.
+// Options configure an account.
 type Options struct {
 	// Dir holds account.json, the account's whole state.
 	Dir string
@@ -72,7 +73,8 @@ func Open(options Options) (*Account, error) {
 		return nil, fmt.Errorf("opening the account: Dir is empty")
 	}
 	if options.Speed < 0 {
-		return nil, fmt.Errorf("opening the account: Speed is %v; it must be 0 (no waiting) or more", options.Speed)
+		return nil, fmt.Errorf(
+			"opening the account: Speed is %v; it must be 0 (no waiting) or more", options.Speed)
 	}
 	if options.Region == "" {
 		options.Region = "us-east-2"

@@ -25,13 +25,16 @@ func TestStackUpAndDown(t *testing.T) {
 	gpus := 0
 	for _, node := range l.runtime.nodes {
 		if node.NodeGroup != "gpu" {
-			assert.Equal(t, 3920, node.AllocatableCPUMillis, "an m7i.xlarge leaves about 3.9 CPU to pods")
+			assert.Equal(t, 3920, node.AllocatableCPUMillis,
+				"an m7i.xlarge leaves about 3.9 CPU to pods")
 			assert.Equal(t, 58, node.MaxPods)
 			assert.Zero(t, node.GPUs+node.EFAInterfaces)
 			continue
 		}
 		gpus += node.GPUs
-		assert.Equal(t, []api.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}}, node.Taints)
+		assert.Equal(t,
+			[]api.Taint{{Key: "nvidia.com/gpu", Value: "present", Effect: "NoSchedule"}},
+			node.Taints)
 		assert.Equal(t, "us-east-2a", node.Labels["topology.kubernetes.io/zone"])
 		assert.Equal(t, "true", node.Labels["nvidia.com/gpu.present"])
 		assert.Equal(t, 1, node.EFAInterfaces)
@@ -157,7 +160,7 @@ func TestNodesInTwoZonesOfOneClusterPlacementGroup(t *testing.T) {
 	}
 	assert.Equal(t, 2, running, "the system node and the first GPU node")
 
-	// As in AWS, an update that changes nothing succeeds and mends nothing; any other is refused.
+	// As in AWS, an update that changes nothing succeeds and fixes nothing; any other is refused.
 	group := l.gpuGroup()
 	require.NoError(t, l.update("gpu", eks.NodeGroups.String(), group))
 	assert.Equal(t, eks.StatusCreateFailed, rows(l.account, eks.NodeGroups)[l.ids["gpu"]].Status)
@@ -273,14 +276,16 @@ func TestLaunchTemplateVersionsAndRollingUpdate(t *testing.T) {
 	assert.Equal(t, 2, rows(l.account, ec2.LaunchTemplates)[l.ids["lt"]].LatestVersion)
 
 	// In one zone a rolling update first adds two nodes; the quota has room for one.
-	require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 144}}))
+	require.NoError(t,
+		l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 144}}))
 	group := l.gpuGroup()
 	group["launchTemplate"] = props{"id": l.ids["lt"], "version": "2"}
 	err = l.update("gpu", eks.NodeGroups.String(), group)
 	require.ErrorContains(t, err, "VcpuLimitExceeded")
 	assert.Len(t, l.runtime.nodes, 3, "the old nodes are still there")
 
-	require.NoError(t, l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 192}}))
+	require.NoError(t,
+		l.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{ec2.QuotaG: 192}}))
 	before := map[string]bool{}
 	for _, node := range l.runtime.nodes {
 		before[node.InstanceID] = true

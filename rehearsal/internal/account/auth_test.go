@@ -22,10 +22,12 @@ import (
 // review asks the webhook of a cluster who a token is, as an API server does.
 func review(t *testing.T, a *Account, cluster, token string) authenticationv1.TokenReviewStatus {
 	t.Helper()
-	body, err := json.Marshal(authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}})
+	body, err := json.Marshal(
+		authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}})
 	require.NoError(t, err)
 	recorder := httptest.NewRecorder()
-	a.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, api.PathTokenReview+cluster, bytes.NewReader(body)))
+	a.Handler().ServeHTTP(recorder,
+		httptest.NewRequest(http.MethodPost, api.PathTokenReview+cluster, bytes.NewReader(body)))
 	require.Equal(t, http.StatusOK, recorder.Code, recorder.Body.String())
 	var out authenticationv1.TokenReview
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out))
@@ -60,7 +62,8 @@ func TestTokens(t *testing.T) {
 		{name: "a node", token: asNode.Token, user: "system:node:{{EC2PrivateDNSName}}", groups: []string{"system:nodes"}},
 		{name: "a role without an entry", token: stranger.Token, refused: "has no access entry"},
 		{name: "a token for another cluster", token: other.Token, refused: `no cluster "other"`},
-		{name: "a token that was changed", token: good.Token + "x", refused: "not issued by this account"},
+		{name: "a token that was changed", token: good.Token + "x", refused: "not issued by this " +
+			"account"},
 		{name: "no token of EKS", token: "abc", refused: "not issued by this account"},
 		{name: "nothing", token: "", refused: "not issued by this account"},
 	} {
@@ -73,7 +76,8 @@ func TestTokens(t *testing.T) {
 		})
 	}
 
-	assert.Contains(t, review(t, l.account, "second", good.Token).Error, `it is for cluster "train"`)
+	assert.Contains(t, review(t, l.account, "second", good.Token).Error,
+		`it is for cluster "train"`)
 	_, err = eks.IssueToken(l.account.store, "train", "arn:aws:iam::111122223333:role/none")
 	assert.Equal(t, "AccessDenied", code(err))
 }
@@ -109,28 +113,44 @@ func TestClientAndHandler(t *testing.T) {
 	t.Cleanup(server.Close)
 	c := client.New(server.URL)
 
-	made, err := c.Create(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/16"}`)})
+	made, err := c.Create(
+		ctx,
+		api.ResourceRequest{
+			Type:   ec2.Vpcs.String(),
+			Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/16"}`),
+		},
+	)
 	require.NoError(t, err)
 	assert.Regexp(t, `^vpc-[0-9a-f]{17}$`, made.ID)
 	found, err := c.Read(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID})
 	require.NoError(t, err)
 	assert.JSONEq(t, string(made.Outputs), string(found.Outputs))
 	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID}))
-	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID}), "gone already is no error")
+	require.NoError(t, c.Delete(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID}),
+		"gone already is no error")
 	gone, err := c.Read(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), ID: made.ID})
 	require.NoError(t, err)
 	assert.Empty(t, gone.ID)
 
 	_, err = c.Create(ctx, api.ResourceRequest{Type: "aws:ec2/vpc:Vpk"})
 	require.ErrorContains(t, err, "aws:ec2/vpc:Vpc")
-	_, err = c.Create(ctx, api.ResourceRequest{Type: ec2.Vpcs.String(), Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/8"}`)})
-	require.EqualError(t, err, "operation error EC2: CreateVpc, https response error StatusCode: 400, api error InvalidVpc.Range: The CIDR '10.0.0.0/8' is invalid.")
+	_, err = c.Create(
+		ctx,
+		api.ResourceRequest{
+			Type:   ec2.Vpcs.String(),
+			Inputs: json.RawMessage(`{"cidrBlock":"10.0.0.0/8"}`),
+		},
+	)
+	require.EqualError(t, err,
+		"operation error EC2: CreateVpc, https response error StatusCode: 400, api error "+
+			"InvalidVpc.Range: The CIDR '10.0.0.0/8' is invalid.")
 
 	answer, err := c.Invoke(ctx, api.InvokeRequest{Token: "aws:index/getPartition:getPartition"})
 	require.NoError(t, err)
 	assert.Contains(t, string(answer), `"dnsSuffix":"amazonaws.com"`)
 	_, err = c.Invoke(ctx, api.InvokeRequest{Token: "aws:ec2/getAmi:getAmi"})
-	require.ErrorContains(t, err, `function "aws:ec2/getAmi:getAmi" is not part of the rehearsed AWS account`)
+	require.ErrorContains(t, err,
+		`function "aws:ec2/getAmi:getAmi" is not part of the rehearsed AWS account`)
 }
 
 func TestSetFaultsRefuses(t *testing.T) {
@@ -143,7 +163,8 @@ func TestSetFaultsRefuses(t *testing.T) {
 		{"a type that is not there", api.Faults{NoCapacity: []api.TypeInZone{{Type: "g6.huge"}}}, "g6.huge"},
 		{"a quota that is not there", api.Faults{Quota: map[string]float64{"L-1": 1}}, "L-DB2E81BA"},
 	} {
-		t.Run(test.name, func(t *testing.T) { assert.ErrorContains(t, a.SetFaults(t.Context(), test.in), test.want) })
+		t.Run(test.name,
+			func(t *testing.T) { assert.ErrorContains(t, a.SetFaults(t.Context(), test.in), test.want) })
 	}
 }
 
@@ -154,7 +175,11 @@ func TestLoseCluster(t *testing.T) {
 	require.NoError(t, err, step)
 	lose := func(name string) int {
 		recorder := httptest.NewRecorder()
-		l.account.Handler().ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, api.PathLoseCluster+name, bytes.NewReader([]byte("{}"))))
+		l.account.Handler().ServeHTTP(
+			recorder,
+			httptest.NewRequest(http.MethodPost, api.PathLoseCluster+name,
+				bytes.NewReader([]byte("{}"))),
+		)
 		return recorder.Code
 	}
 	assert.Equal(t, http.StatusNotFound, lose("other"))

@@ -25,10 +25,13 @@ func (a *Account) Handler() http.Handler {
 	for _, path := range []string{api.PathCreate, api.PathRead, api.PathUpdate, api.PathDelete} {
 		post(path, serve(a.serveResource))
 	}
-	post(api.PathInvoke, serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
-		result, err := a.Invoke(in.Token, in.Args)
-		return api.InvokeAnswer{Return: result}, err
-	}))
+	post(
+		api.PathInvoke,
+		serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
+			result, err := a.Invoke(in.Token, in.Args)
+			return api.InvokeAnswer{Return: result}, err
+		}),
+	)
 	post(api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenAnswer, error) {
 		return eks.IssueToken(a.store, in.ClusterName, in.RoleARN)
 	}))
@@ -36,9 +39,12 @@ func (a *Account) Handler() http.Handler {
 		// The nodes get the new facts even when the caller hangs up.
 		return in, a.SetFaults(context.WithoutCancel(r.Context()), in)
 	}))
-	post(api.PathLoseCluster+"{cluster}", serve(func(r *http.Request, _ struct{}) (struct{}, error) {
-		return struct{}{}, eks.LoseCluster(r.Context(), a.store, r.PathValue("cluster"))
-	}))
+	post(
+		api.PathLoseCluster+"{cluster}",
+		serve(func(r *http.Request, _ struct{}) (struct{}, error) {
+			return struct{}{}, eks.LoseCluster(r.Context(), a.store, r.PathValue("cluster"))
+		}),
+	)
 	post(api.PathTokenReview+"{cluster}", serve(a.reviewToken))
 	mux.HandleFunc("GET "+api.PathInventory, func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, a.Inventory(), nil)
@@ -59,7 +65,8 @@ func serve[I, O any](f func(*http.Request, I) (O, error)) http.HandlerFunc {
 			decoder.DisallowUnknownFields()
 		}
 		if err := decoder.Decode(&in); err != nil {
-			reply(w, nil, api.Errorf("ValidationError", "decoding the request to %s: %v", r.URL.Path, err))
+			reply(w, nil,
+				api.Errorf("ValidationError", "decoding the request to %s: %v", r.URL.Path, err))
 			return
 		}
 		out, err := f(r, in)
@@ -72,7 +79,12 @@ func reply(w http.ResponseWriter, out any, err error) {
 	if err != nil {
 		var awsError *api.Error
 		if !errors.As(err, &awsError) {
-			awsError = &api.Error{Operation: "rehearsal", Code: "InternalFailure", Message: err.Error(), StatusCode: 500}
+			awsError = &api.Error{
+				Operation:  "rehearsal",
+				Code:       "InternalFailure",
+				Message:    err.Error(),
+				StatusCode: 500,
+			}
 		}
 		status := awsError.StatusCode
 		if status < 400 || status > 599 {
@@ -86,10 +98,11 @@ func reply(w http.ResponseWriter, out any, err error) {
 }
 
 // serveResource does what a request asks for and logs it.
-func (a *Account) serveResource(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+func (a *Account) serveResource(r *http.Request,
+	in api.ResourceRequest) (api.ResourceAnswer, error) {
 	answer, err := a.operate(r, in)
-	log := a.log.With("verb", strings.TrimPrefix(r.URL.Path, "/aws/"), "type", in.Type, "urn", in.URN,
-		"id", cmp.Or(answer.ID, in.ID))
+	log := a.log.With("verb", strings.TrimPrefix(r.URL.Path, "/aws/"), "type", in.Type, "urn",
+		in.URN, "id", cmp.Or(answer.ID, in.ID))
 	switch {
 	case err != nil:
 		log.Info("refused", "error", err)
@@ -103,8 +116,11 @@ func (a *Account) serveResource(r *http.Request, in api.ResourceRequest) (api.Re
 
 // reviewToken answers a Kubernetes API server that asks who a bearer token is.
 // Source: Kubernetes, "Webhook Token Authentication".
-func (a *Account) reviewToken(r *http.Request, in authenticationv1.TokenReview) (authenticationv1.TokenReview, error) {
-	out := authenticationv1.TokenReview{TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"}}
+func (a *Account) reviewToken(r *http.Request,
+	in authenticationv1.TokenReview) (authenticationv1.TokenReview, error) {
+	out := authenticationv1.TokenReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "TokenReview"},
+	}
 	cluster, username, groups, err := eks.Authenticate(a.store, in.Spec.Token)
 	if err == nil && cluster != r.PathValue("cluster") {
 		err = fmt.Errorf("%w: it is for cluster %q", eks.ErrTokenRefused, cluster)
@@ -115,6 +131,10 @@ func (a *Account) reviewToken(r *http.Request, in authenticationv1.TokenReview) 
 		return out, nil
 	}
 	out.Status.Authenticated = true
-	out.Status.User = authenticationv1.UserInfo{Username: username, UID: "aws-iam-authenticator:" + username, Groups: groups}
+	out.Status.User = authenticationv1.UserInfo{
+		Username: username,
+		UID:      "aws-iam-authenticator:" + username,
+		Groups:   groups,
+	}
 	return out, nil
 }

@@ -47,7 +47,8 @@ type fakeRuntime struct {
 	err      error
 }
 
-func (f *fakeRuntime) ClusterCreated(_ context.Context, c api.ClusterSpec) (api.ClusterEndpoints, error) {
+func (f *fakeRuntime) ClusterCreated(_ context.Context,
+	c api.ClusterSpec) (api.ClusterEndpoints, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.clusters = append(f.clusters, c.Name)
@@ -159,20 +160,36 @@ func (l *lab) network() []step {
 		}}
 	}
 	table := func(name string) step {
-		return step{name, ec2.RouteTables.String(), func() props { return props{"vpcId": l.ids["vpc"]} }}
+		return step{
+			name,
+			ec2.RouteTables.String(),
+			func() props { return props{"vpcId": l.ids["vpc"]} },
+		}
 	}
 	return []step{
 		{"vpc", ec2.Vpcs.String(), func() props {
-			return props{"cidrBlock": "10.0.0.0/16", "enableDnsHostnames": true, "enableDnsSupport": true}
+			return props{
+				"cidrBlock":          "10.0.0.0/16",
+				"enableDnsHostnames": true,
+				"enableDnsSupport":   true,
+			}
 		}},
 		subnet("nodes", "10.0.0.0/17", "us-east-2a"),
 		subnet("public", "10.0.128.0/20", "us-east-2a"),
 		subnet("control", "10.0.144.0/20", "us-east-2b"),
-		{"igw", ec2.InternetGateways.String(), func() props { return props{"vpcId": l.ids["vpc"]} }},
+		{
+			"igw",
+			ec2.InternetGateways.String(),
+			func() props { return props{"vpcId": l.ids["vpc"]} },
+		},
 		table("public-table"),
 		table("private-table"),
 		{"public-route", ec2.Routes.String(), func() props {
-			return props{"routeTableId": l.ids["public-table"], "destinationCidrBlock": ec2.AnyIPv4, "gatewayId": l.ids["igw"]}
+			return props{
+				"routeTableId":         l.ids["public-table"],
+				"destinationCidrBlock": ec2.AnyIPv4,
+				"gatewayId":            l.ids["igw"],
+			}
 		}},
 		associate("public", "public-table"),
 		{"eip", ec2.Eips.String(), func() props { return props{"domain": "vpc"} }},
@@ -180,21 +197,46 @@ func (l *lab) network() []step {
 			return props{"subnetId": l.ids["public"], "allocationId": l.ids["eip"]}
 		}},
 		{"private-route", ec2.Routes.String(), func() props {
-			return props{"routeTableId": l.ids["private-table"], "destinationCidrBlock": ec2.AnyIPv4, "natGatewayId": l.ids["nat"]}
+			return props{
+				"routeTableId":         l.ids["private-table"],
+				"destinationCidrBlock": ec2.AnyIPv4,
+				"natGatewayId":         l.ids["nat"],
+			}
 		}},
 		associate("nodes", "private-table"),
 		associate("control", "private-table"),
 		{"s3", ec2.VpcEndpoints.String(), func() props {
-			return props{"vpcId": l.ids["vpc"], "serviceName": "com.amazonaws.us-east-2.s3", "vpcEndpointType": "Gateway", "routeTableIds": []string{l.ids["private-table"]}}
+			return props{
+				"vpcId":           l.ids["vpc"],
+				"serviceName":     "com.amazonaws.us-east-2.s3",
+				"vpcEndpointType": "Gateway",
+				"routeTableIds":   []string{l.ids["private-table"]},
+			}
 		}},
-		{"efa", ec2.SecurityGroups.String(), func() props { return props{"name": "efa", "vpcId": l.ids["vpc"]} }},
+		{
+			"efa",
+			ec2.SecurityGroups.String(),
+			func() props { return props{"name": "efa", "vpcId": l.ids["vpc"]} },
+		},
 		{"efa-in", ec2.IngressRules.String(), func() props {
-			return props{"securityGroupId": l.ids["efa"], "referencedSecurityGroupId": l.ids["efa"], "ipProtocol": "-1"}
+			return props{
+				"securityGroupId":           l.ids["efa"],
+				"referencedSecurityGroupId": l.ids["efa"],
+				"ipProtocol":                "-1",
+			}
 		}},
 		{"efa-out", ec2.EgressRules.String(), func() props {
-			return props{"securityGroupId": l.ids["efa"], "referencedSecurityGroupId": l.ids["efa"], "ipProtocol": "-1"}
+			return props{
+				"securityGroupId":           l.ids["efa"],
+				"referencedSecurityGroupId": l.ids["efa"],
+				"ipProtocol":                "-1",
+			}
 		}},
-		{"pg", ec2.PlacementGroups.String(), func() props { return props{"name": "gpu", "strategy": "cluster"} }},
+		{
+			"pg",
+			ec2.PlacementGroups.String(),
+			func() props { return props{"name": "gpu", "strategy": "cluster"} },
+		},
 	}
 }
 
@@ -205,8 +247,16 @@ func (l *lab) identity() []step {
 		}}
 	}
 	return []step{
-		{"key", kms.Keys.String(), func() props { return props{"enableKeyRotation": true, "deletionWindowInDays": 7} }},
-		{"log", logs.LogGroups.String(), func() props { return props{"name": "/aws/eks/train/cluster", "retentionInDays": 7} }},
+		{
+			"key",
+			kms.Keys.String(),
+			func() props { return props{"enableKeyRotation": true, "deletionWindowInDays": 7} },
+		},
+		{
+			"log",
+			logs.LogGroups.String(),
+			func() props { return props{"name": "/aws/eks/train/cluster", "retentionInDays": 7} },
+		},
 		{"cluster-role", iam.Roles.String(), func() props {
 			return props{"name": "cluster", "assumeRolePolicy": trust("eks.amazonaws.com")}
 		}},
@@ -223,7 +273,11 @@ func (l *lab) identity() []step {
 func (l *lab) control() []step {
 	addon := func(name string) step {
 		return step{name, eks.Addons.String(), func() props {
-			return props{"clusterName": l.ids["cluster"], "addonName": name, "resolveConflictsOnCreate": "OVERWRITE"}
+			return props{
+				"clusterName":              l.ids["cluster"],
+				"addonName":                name,
+				"resolveConflictsOnCreate": "OVERWRITE",
+			}
 		}}
 	}
 	return []step{
@@ -232,11 +286,18 @@ func (l *lab) control() []step {
 				"name": "train", "version": "1.36", "roleArn": l.out["cluster-role"]["arn"],
 				"vpcConfig": props{
 					"subnetIds":             []string{l.ids["nodes"], l.ids["control"]},
-					"endpointPrivateAccess": true, "endpointPublicAccess": true, "publicAccessCidrs": []string{"198.51.100.7/32"},
+					"endpointPrivateAccess": true, "endpointPublicAccess": true,
+					"publicAccessCidrs": []string{"198.51.100.7/32"},
 				},
-				"accessConfig":           props{"authenticationMode": "API", "bootstrapClusterCreatorAdminPermissions": true},
+				"accessConfig": props{
+					"authenticationMode":                      "API",
+					"bootstrapClusterCreatorAdminPermissions": true,
+				},
 				"enabledClusterLogTypes": []string{"api", "audit"},
-				"encryptionConfig":       props{"provider": props{"keyArn": l.out["key"]["arn"]}, "resources": []string{"secrets"}},
+				"encryptionConfig": props{
+					"provider":  props{"keyArn": l.out["key"]["arn"]},
+					"resources": []string{"secrets"},
+				},
 			}
 		}},
 		addon("vpc-cni"),
@@ -256,9 +317,16 @@ func (l *lab) workers() []step {
 	return []step{
 		{"system", eks.NodeGroups.String(), func() props {
 			return props{
-				"clusterName": l.ids["cluster"], "nodeGroupName": "system", "nodeRoleArn": l.out["node-role"]["arn"],
-				"subnetIds": []string{l.ids["nodes"]}, "instanceTypes": []string{"m7i.xlarge"}, "amiType": "AL2023_x86_64_STANDARD",
-				"scalingConfig": props{"desiredSize": 1, "minSize": 1, "maxSize": 1}, "labels": props{"role": "system"},
+				"clusterName": l.ids["cluster"], "nodeGroupName": "system",
+				"nodeRoleArn": l.out["node-role"]["arn"],
+				"subnetIds": []string{
+					l.ids["nodes"],
+				}, "instanceTypes": []string{"m7i.xlarge"}, "amiType": "AL2023_x86_64_STANDARD",
+				"scalingConfig": props{
+					"desiredSize": 1,
+					"minSize":     1,
+					"maxSize":     1,
+				}, "labels": props{"role": "system"},
 			}
 		}},
 		{"lt", ec2.LaunchTemplates.String(), func() props {
@@ -266,26 +334,36 @@ func (l *lab) workers() []step {
 				"name":      "gpu",
 				"placement": props{"groupName": l.ids["pg"]},
 				"networkInterfaces": []props{{
-					"deviceIndex": 0, "networkCardIndex": 0, "interfaceType": "efa", "deleteOnTermination": "true",
-					"securityGroups": []string{l.clusterGroup(), l.ids["efa"]},
+					"deviceIndex": 0, "networkCardIndex": 0, "interfaceType": "efa",
+					"deleteOnTermination": "true",
+					"securityGroups":      []string{l.clusterGroup(), l.ids["efa"]},
 				}},
 				"metadataOptions": props{"httpTokens": "required", "httpPutResponseHopLimit": 2},
 			}
 		}},
 		{"gpu", eks.NodeGroups.String(), func() props { return l.gpuGroup() }},
 		{"coredns", eks.Addons.String(), func() props {
-			return props{"clusterName": l.ids["cluster"], "addonName": "coredns", "resolveConflictsOnCreate": "OVERWRITE"}
+			return props{
+				"clusterName":              l.ids["cluster"],
+				"addonName":                "coredns",
+				"resolveConflictsOnCreate": "OVERWRITE",
+			}
 		}},
 	}
 }
 
 func (l *lab) gpuGroup() props {
 	return props{
-		"clusterName": l.ids["cluster"], "nodeGroupName": "gpu", "nodeRoleArn": l.out["node-role"]["arn"],
-		"subnetIds": []string{l.ids["nodes"]}, "instanceTypes": []string{"g6.12xlarge"}, "amiType": "AL2023_x86_64_NVIDIA",
-		"scalingConfig":  props{"desiredSize": 2, "minSize": 0, "maxSize": 2},
-		"labels":         props{"role": "gpu-worker", "nvidia.com/gpu.present": "true"},
-		"taints":         []props{{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}},
+		"clusterName": l.ids["cluster"], "nodeGroupName": "gpu",
+		"nodeRoleArn": l.out["node-role"]["arn"],
+		"subnetIds": []string{
+			l.ids["nodes"],
+		}, "instanceTypes": []string{"g6.12xlarge"}, "amiType": "AL2023_x86_64_NVIDIA",
+		"scalingConfig": props{"desiredSize": 2, "minSize": 0, "maxSize": 2},
+		"labels":        props{"role": "gpu-worker", "nvidia.com/gpu.present": "true"},
+		"taints": []props{
+			{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"},
+		},
 		"launchTemplate": props{"id": l.ids["lt"], "version": "1"},
 	}
 }

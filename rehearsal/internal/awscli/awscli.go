@@ -52,11 +52,18 @@ func (c Command) Run(ctx context.Context) int {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errUsage):
-		fmt.Fprintf(c.Stderr, "aws (rehearsed): %v\nIt knows: aws --version; aws eks get-token --cluster-name NAME [--region R] [--role-arn ARN] [--output json]; aws eks describe-cluster --name NAME [--region R] [--output json]; aws eks update-kubeconfig --name NAME [--region R] [--kubeconfig FILE]; aws sts get-caller-identity\n", err)
+		fmt.Fprintf(c.Stderr,
+			"aws (rehearsed): %v\nIt knows: aws --version; aws eks get-token --cluster-name NAME "+
+				"[--region R] [--role-arn ARN] [--output json]; aws eks describe-cluster --name "+
+				"NAME "+
+				"[--region R] [--output json]; aws eks update-kubeconfig --name NAME [--region R] "+
+				"[--kubeconfig FILE]; aws sts get-caller-identity\n",
+			err)
 		return exitUsage
 	case errors.As(err, &awsError):
 		operation := awsError.Operation[strings.LastIndex(awsError.Operation, " ")+1:]
-		fmt.Fprintf(c.Stderr, "An error occurred (%s) when calling the %s operation: %s\n", awsError.Code, operation, awsError.Message)
+		fmt.Fprintf(c.Stderr, "An error occurred (%s) when calling the %s operation: %s\n",
+			awsError.Code, operation, awsError.Message)
 		return exitService
 	default:
 		fmt.Fprintf(c.Stderr, "aws (rehearsed): %v\n", err)
@@ -178,7 +185,8 @@ func (c Command) getCallerIdentity(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	answer, err := account.Invoke(ctx, api.InvokeRequest{Token: "aws:index/getCallerIdentity:getCallerIdentity"})
+	answer, err := account.Invoke(ctx,
+		api.InvokeRequest{Token: "aws:index/getCallerIdentity:getCallerIdentity"})
 	if err != nil {
 		return err
 	}

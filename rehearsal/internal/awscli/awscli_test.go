@@ -30,16 +30,20 @@ func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.To
 	return api.TokenAnswer{Token: "k8s-aws-v1.x", Expiration: "2026-11-30T04:14:00Z"}, f.err
 }
 
-func (f *fakeAccount) Invoke(_ context.Context, request api.InvokeRequest) (json.RawMessage, error) {
+func (f *fakeAccount) Invoke(_ context.Context,
+	request api.InvokeRequest) (json.RawMessage, error) {
 	if request.Token == "aws:eks/getCluster:getCluster" {
 		status := f.status
 		if status == "" {
 			status = "ACTIVE"
 		}
-		return json.RawMessage(`{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
-			`"certificateAuthorities":[{"data":"Q0E="}],"status":"` + status + `","version":"1.36"}`), f.err
+		return json.RawMessage(
+			`{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
+				`"certificateAuthorities":[{"data":"Q0E="}],"status":"` + status + `","version":"1.36"}`,
+		), f.err
 	}
-	return json.RawMessage(`{"accountId":"111122223333","arn":"arn:aws:iam::111122223333:user/rehearsal","userId":"U"}`), f.err
+	return json.RawMessage(
+		`{"accountId":"111122223333","arn":"arn:aws:iam::111122223333:user/rehearsal","userId":"U"}`), f.err
 }
 
 func TestRun(t *testing.T) {
@@ -58,33 +62,41 @@ func TestRun(t *testing.T) {
 	}{
 		{name: "version", args: []string{"--version"}, stdout: awscli.Version + "\n"},
 		{
-			name: "token", args: []string{"eks", "get-token", "--cluster-name", "c", "--output", "json"},
+			name:   "token",
+			args:   []string{"eks", "get-token", "--cluster-name", "c", "--output", "json"},
 			stdout: credential, asked: api.TokenRequest{ClusterName: "c", Region: "us-east-2"},
 		},
 		{
-			name: "token with everything", args: []string{"--region=eu-west-1", "eks", "get-token", "--cluster-name=c", "--role-arn", "r"},
-			stdout: credential, asked: api.TokenRequest{ClusterName: "c", Region: "eu-west-1", RoleARN: "r"},
+			name:   "token with everything",
+			args:   []string{"--region=eu-west-1", "eks", "get-token", "--cluster-name=c", "--role-arn", "r"},
+			stdout: credential,
+			asked:  api.TokenRequest{ClusterName: "c", Region: "eu-west-1", RoleARN: "r"},
 		},
 		{name: "token without a cluster", args: []string{"eks", "get-token"}, want: 252, stderr: "--cluster-name"},
 		{name: "description without a name", args: []string{"eks", "describe-cluster"}, want: 252, stderr: "--name"},
 		{
-			name: "description", args: []string{"eks", "describe-cluster", "--name", "c", "--region", "us-east-2", "--output", "json"},
+			name: "description",
+			args: []string{"eks", "describe-cluster", "--name", "c", "--region", "us-east-2", "--output", "json"},
 			stdout: `{"cluster":{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
 				`"certificateAuthority":{"data":"Q0E="},"status":"ACTIVE","version":"1.36"}}` + "\n",
 		},
 		{
-			name: "a cluster that is gone", args: []string{"eks", "describe-cluster", "--name", "c"},
+			name: "a cluster that is gone",
+			args: []string{"eks", "describe-cluster", "--name", "c"},
 			err:  &api.Error{Operation: "EKS: DescribeCluster", Code: "ResourceNotFoundException", Message: "No cluster found for name: c."},
-			want: 254, stderr: "An error occurred (ResourceNotFoundException) when calling the DescribeCluster operation",
+			want: 254, stderr: "An error occurred (ResourceNotFoundException) when calling the " +
+				"DescribeCluster operation",
 		},
 		{name: "unknown command", args: []string{"ec2", "run-instances"}, want: 252, stderr: "ec2 run-instances"},
 		{name: "unknown option", args: []string{"eks", "get-token", "--query", "x"}, want: 252, stderr: "--query"},
 		{name: "option without a value", args: []string{"eks", "get-token", "--cluster-name"}, want: 252, stderr: "needs a value"},
 		{name: "other output", args: []string{"eks", "get-token", "--cluster-name", "c", "--output", "text"}, want: 252, stderr: "only json"},
 		{
-			name: "refused by AWS", args: []string{"eks", "get-token", "--cluster-name", "c", "--role-arn", "r"},
+			name: "refused by AWS",
+			args: []string{"eks", "get-token", "--cluster-name", "c", "--role-arn", "r"},
 			err:  &api.Error{Operation: "STS: AssumeRole", Code: "AccessDenied", Message: "no"},
-			want: 254, stderr: "An error occurred (AccessDenied) when calling the AssumeRole operation: no",
+			want: 254, stderr: "An error occurred (AccessDenied) when calling the AssumeRole " +
+				"operation: no",
 			asked: api.TokenRequest{ClusterName: "c", Region: "us-east-2", RoleARN: "r"},
 		},
 	} {
@@ -106,8 +118,15 @@ func TestRun(t *testing.T) {
 func TestRunWithoutRehearsal(t *testing.T) {
 	var stderr bytes.Buffer
 	status := awscli.Command{
-		Args: []string{"eks", "get-token", "--cluster-name", "c"}, Stdout: &bytes.Buffer{}, Stderr: &stderr,
-		Connect: func() (awscli.Account, error) { return nil, errors.New("no rehearsal is running") },
+		Args: []string{
+			"eks",
+			"get-token",
+			"--cluster-name",
+			"c",
+		}, Stdout: &bytes.Buffer{}, Stderr: &stderr,
+		Connect: func() (awscli.Account, error) {
+			return nil, errors.New("no rehearsal is running")
+		},
 	}.Run(context.Background())
 	require.Equal(t, 255, status)
 	assert.Contains(t, stderr.String(), "no rehearsal is running")
@@ -144,6 +163,19 @@ func TestUpdateKubeconfig(t *testing.T) {
 	assert.Equal(t, "https://127.0.0.9", written.Clusters["mine"].Server)
 	assert.Equal(t, "https://127.0.0.2", written.Clusters[arn].Server)
 	assert.Equal(t, []byte("CA"), written.Clusters[arn].CertificateAuthorityData)
-	assert.Equal(t, []string{"--region", "us-east-2", "eks", "get-token", "--cluster-name", "c", "--output", "json"}, written.AuthInfos[arn].Exec.Args)
+	assert.Equal(
+		t,
+		[]string{
+			"--region",
+			"us-east-2",
+			"eks",
+			"get-token",
+			"--cluster-name",
+			"c",
+			"--output",
+			"json",
+		},
+		written.AuthInfos[arn].Exec.Args,
+	)
 	assert.Empty(t, written.AuthInfos[arn].Token)
 }

@@ -40,13 +40,15 @@ func (c Command) describeCluster(ctx context.Context, options map[string]string)
 
 func describe(ctx context.Context, account Account, name string) (description, error) {
 	if name == "" {
-		return description{}, fmt.Errorf("the following arguments are required: --name: %w", errUsage)
+		return description{}, fmt.Errorf("the following arguments are required: --name: %w",
+			errUsage)
 	}
 	args, err := json.Marshal(map[string]string{"name": name})
 	if err != nil {
 		return description{}, fmt.Errorf("encoding the cluster's name: %w", err)
 	}
-	answer, err := account.Invoke(ctx, api.InvokeRequest{Token: "aws:eks/getCluster:getCluster", Args: args})
+	answer, err := account.Invoke(ctx,
+		api.InvokeRequest{Token: "aws:eks/getCluster:getCluster", Args: args})
 	if err != nil {
 		return description{}, err
 	}

@@ -17,7 +17,8 @@ var ErrNotActive = errors.New("the cluster is not active")
 // path is "", and makes it the current one. It writes no credentials: kubectl asks
 // `aws eks get-token`. It returns the context's name, the cluster's ARN.
 // Source: AWS CLI command reference, eks update-kubeconfig.
-func UpdateKubeconfig(ctx context.Context, account Account, name, region, path string) (string, error) {
+func UpdateKubeconfig(ctx context.Context, account Account,
+	name, region, path string) (string, error) {
 	found, err := describe(ctx, account, name)
 	if err != nil {
 		return "", err
@@ -35,10 +36,23 @@ func UpdateKubeconfig(ctx context.Context, account Account, name, region, path s
 	if err != nil {
 		return "", fmt.Errorf("reading the kubeconfig: %w", err)
 	}
-	config.Clusters[found.ARN] = &api.Cluster{Server: found.Endpoint, CertificateAuthorityData: authority}
+	config.Clusters[found.ARN] = &api.Cluster{
+		Server:                   found.Endpoint,
+		CertificateAuthorityData: authority,
+	}
 	config.AuthInfos[found.ARN] = &api.AuthInfo{Exec: &api.ExecConfig{
-		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws", InteractiveMode: api.NeverExecInteractiveMode,
-		Args: []string{"--region", region, "eks", "get-token", "--cluster-name", name, "--output", "json"},
+		APIVersion: "client.authentication.k8s.io/v1beta1", Command: "aws",
+		InteractiveMode: api.NeverExecInteractiveMode,
+		Args: []string{
+			"--region",
+			region,
+			"eks",
+			"get-token",
+			"--cluster-name",
+			name,
+			"--output",
+			"json",
+		},
 	}}
 	config.Contexts[found.ARN] = &api.Context{Cluster: found.ARN, AuthInfo: found.ARN}
 	config.CurrentContext = found.ARN
@@ -53,7 +67,8 @@ func (c Command) updateKubeconfig(ctx context.Context, options map[string]string
 	if err != nil {
 		return err
 	}
-	added, err := UpdateKubeconfig(ctx, account, options["name"], region(options), options["kubeconfig"])
+	added, err := UpdateKubeconfig(ctx, account, options["name"], region(options),
+		options["kubeconfig"])
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,8 @@ func autoname(kind schema.Kind, request p.CheckRequest, inputs property.Map) (st
 		if !field.Autoname {
 			continue
 		}
-		if old, ok := request.State.GetOk(field.Name); ok && old.IsString() && isDefault(request.State, field.Name) {
+		if old, ok := request.State.GetOk(field.Name); ok && old.IsString() &&
+			isDefault(request.State, field.Name) {
 			return old.AsString(), true, nil
 		}
 	}
@@ -94,7 +95,7 @@ func autoname(kind schema.Kind, request p.CheckRequest, inputs property.Map) (st
 	return name, true, nil
 }
 
-// isDefault says whether the provider itself chose an input.
+// isDefault reports whether the provider itself chose an input.
 func isDefault(inputs property.Map, name string) bool {
 	names, ok := inputs.GetOk(defaultsKey)
 	if !ok || !names.IsArray() {
@@ -139,7 +140,8 @@ type checker struct {
 }
 
 func (c *checker) fail(path, format string, args ...any) {
-	c.failures = append(c.failures, p.CheckFailure{Property: path, Reason: fmt.Sprintf(format, args...)})
+	c.failures = append(c.failures,
+		p.CheckFailure{Property: path, Reason: fmt.Sprintf(format, args...)})
 }
 
 // object checks an object's properties and returns them with values in the schema's shapes.
@@ -159,7 +161,8 @@ func (c *checker) object(path string, fields []schema.Field, inputs property.Map
 	}
 	for _, field := range fields {
 		if _, ok := checked[field.Name]; field.Required && !ok {
-			c.fail(join(path, field.Name), "Missing required argument: %s needs %q", c.kind.Token, join(path, field.Name))
+			c.fail(join(path, field.Name), "Missing required argument: %s needs %q", c.kind.Token,
+				join(path, field.Name))
 		}
 	}
 	return property.NewMap(checked)
@@ -175,7 +178,8 @@ func (c *checker) value(path string, wanted schema.Type, value property.Value) p
 	switch wanted.Shape {
 	case schema.Object:
 		if value.IsMap() {
-			return property.New(c.object(path, wanted.Fields, value.AsMap())).WithSecret(value.Secret())
+			return property.New(c.object(path, wanted.Fields, value.AsMap())).WithSecret(
+				value.Secret())
 		}
 	case schema.Map:
 		if value.IsMap() {
@@ -185,7 +189,8 @@ func (c *checker) value(path string, wanted schema.Type, value property.Value) p
 		if value.IsArray() {
 			items := make([]property.Value, 0, value.AsArray().Len())
 			for i, item := range value.AsArray().All {
-				items = append(items, c.value(fmt.Sprintf("%s[%d]", path, i), *wanted.Element, item))
+				items = append(items,
+					c.value(fmt.Sprintf("%s[%d]", path, i), *wanted.Element, item))
 			}
 			return property.New(items).WithSecret(value.Secret())
 		}
@@ -198,7 +203,7 @@ func (c *checker) value(path string, wanted schema.Type, value property.Value) p
 			return converted
 		}
 	}
-	c.fail(path, "%s wants a %s for %q, got %#v", c.kind.Token, wanted.Shape, path, value)
+	c.fail(path, "%s requires a %s for %q, got %#v", c.kind.Token, wanted.Shape, path, value)
 	return value
 }
 

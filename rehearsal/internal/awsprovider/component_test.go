@@ -21,7 +21,8 @@ import (
 
 // trust lets a service assume a role.
 func trust(service string) pulumi.String {
-	return pulumi.String(`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"` + service + `"},"Action":"sts:AssumeRole"}]}`)
+	return pulumi.String(
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"` + service + `"},"Action":"sts:AssumeRole"}]}`)
 }
 
 // controlPlane is a cluster of the real eks component, with one node group.
@@ -31,7 +32,8 @@ type controlPlane struct {
 }
 
 func (c *controlPlane) run(ctx *pulumi.Context) error {
-	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String("us-east-2")})
+	provider, err := aws.NewProvider(ctx, "aws",
+		&aws.ProviderArgs{Region: pulumi.String("us-east-2")})
 	if err != nil {
 		return err
 	}
@@ -47,26 +49,39 @@ func (c *controlPlane) run(ctx *pulumi.Context) error {
 	}
 	mode, yes := eks.AuthenticationModeApi, true
 	cluster, err := eks.NewCluster(ctx, "eks", &eks.ClusterArgs{
-		Name: pulumi.String("train"), Version: pulumi.String("1.36"), VpcId: vpcID, SubnetIds: subnets,
-		AuthenticationMode: &mode, InstanceRole: role, SkipDefaultNodeGroup: &yes, UseDefaultVpcCni: &yes,
+		Name: pulumi.String(
+			"train"), Version: pulumi.String("1.36"), VpcId: vpcID, SubnetIds: subnets,
+		AuthenticationMode: &mode, InstanceRole: role, SkipDefaultNodeGroup: &yes,
+		UseDefaultVpcCni:      &yes,
 		EndpointPrivateAccess: pulumi.Bool(true),
 	}, pulumi.Providers(provider), pulumi.DependsOn([]pulumi.Resource{role}))
 	if err != nil {
 		return err
 	}
 	template, err := ec2.NewLaunchTemplate(ctx, "gpu", &ec2.LaunchTemplateArgs{
-		NetworkInterfaces: ec2.LaunchTemplateNetworkInterfaceArray{ec2.LaunchTemplateNetworkInterfaceArgs{
-			DeviceIndex: pulumi.Int(0), NetworkCardIndex: pulumi.Int(0), InterfaceType: pulumi.String("efa"),
-			SecurityGroups: pulumi.StringArray{cluster.EksCluster.VpcConfig().ClusterSecurityGroupId().Elem()},
-		}},
+		NetworkInterfaces: ec2.LaunchTemplateNetworkInterfaceArray{
+			ec2.LaunchTemplateNetworkInterfaceArgs{
+				DeviceIndex: pulumi.Int(
+					0), NetworkCardIndex: pulumi.Int(0), InterfaceType: pulumi.String("efa"),
+				SecurityGroups: pulumi.StringArray{
+					cluster.EksCluster.VpcConfig().ClusterSecurityGroupId().Elem(),
+				},
+			},
+		},
 	}, c.opts...)
 	if err != nil {
 		return err
 	}
 	group, err := awseks.NewNodeGroup(ctx, "gpu", &awseks.NodeGroupArgs{
-		ClusterName: cluster.EksCluster.Name(), NodeRoleArn: role.Arn, SubnetIds: pulumi.StringArray{subnets[0]},
-		AmiType: pulumi.String("AL2023_x86_64_NVIDIA"), InstanceTypes: pulumi.ToStringArray([]string{"g6.12xlarge"}),
-		ScalingConfig: awseks.NodeGroupScalingConfigArgs{DesiredSize: pulumi.Int(2), MinSize: pulumi.Int(0), MaxSize: pulumi.Int(2)},
+		ClusterName: cluster.EksCluster.Name(), NodeRoleArn: role.Arn,
+		SubnetIds: pulumi.StringArray{subnets[0]},
+		AmiType: pulumi.String(
+			"AL2023_x86_64_NVIDIA"), InstanceTypes: pulumi.ToStringArray([]string{"g6.12xlarge"}),
+		ScalingConfig: awseks.NodeGroupScalingConfigArgs{
+			DesiredSize: pulumi.Int(2),
+			MinSize:     pulumi.Int(0),
+			MaxSize:     pulumi.Int(2),
+		},
 		LaunchTemplate: awseks.NodeGroupLaunchTemplateArgs{
 			Id: template.ID(), Version: pulumi.Sprintf("%d", template.LatestVersion),
 		},
@@ -79,18 +94,32 @@ func (c *controlPlane) run(ctx *pulumi.Context) error {
 	return nil
 }
 
-func (c *controlPlane) network(ctx *pulumi.Context) (pulumi.StringInput, pulumi.StringArray, error) {
-	vpc, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16"), EnableDnsHostnames: pulumi.Bool(true)}, c.opts...)
+func (c *controlPlane) network(
+	ctx *pulumi.Context) (pulumi.StringInput, pulumi.StringArray, error) {
+	vpc, err := ec2.NewVpc(
+		ctx,
+		"vpc",
+		&ec2.VpcArgs{
+			CidrBlock:          pulumi.String("10.0.0.0/16"),
+			EnableDnsHostnames: pulumi.Bool(true),
+		},
+		c.opts...)
 	if err != nil {
 		return nil, nil, err
 	}
-	gateway, err := ec2.NewInternetGateway(ctx, "igw", &ec2.InternetGatewayArgs{VpcId: vpc.ID()}, c.opts...)
+	gateway, err := ec2.NewInternetGateway(
+		ctx,
+		"igw",
+		&ec2.InternetGatewayArgs{VpcId: vpc.ID()},
+		c.opts...)
 	if err != nil {
 		return nil, nil, err
 	}
 	table, err := ec2.NewRouteTable(ctx, "public", &ec2.RouteTableArgs{
-		VpcId:  vpc.ID(),
-		Routes: ec2.RouteTableRouteArray{ec2.RouteTableRouteArgs{CidrBlock: pulumi.String("0.0.0.0/0"), GatewayId: gateway.ID()}},
+		VpcId: vpc.ID(),
+		Routes: ec2.RouteTableRouteArray{
+			ec2.RouteTableRouteArgs{CidrBlock: pulumi.String("0.0.0.0/0"), GatewayId: gateway.ID()},
+		},
 	}, c.opts...)
 	if err != nil {
 		return nil, nil, err
@@ -99,12 +128,17 @@ func (c *controlPlane) network(ctx *pulumi.Context) (pulumi.StringInput, pulumi.
 	// In order: the node group takes the first subnet, in every run of the program the same.
 	for _, zone := range []struct{ name, block string }{{"us-east-2a", "10.0.0.0/20"}, {"us-east-2b", "10.0.16.0/20"}} {
 		subnet, err := ec2.NewSubnet(ctx, zone.name, &ec2.SubnetArgs{
-			VpcId: vpc.ID(), CidrBlock: pulumi.String(zone.block), AvailabilityZone: pulumi.String(zone.name), MapPublicIpOnLaunch: pulumi.Bool(true),
+			VpcId: vpc.ID(), CidrBlock: pulumi.String(zone.block),
+			AvailabilityZone: pulumi.String(zone.name), MapPublicIpOnLaunch: pulumi.Bool(true),
 		}, c.opts...)
 		if err != nil {
 			return nil, nil, err
 		}
-		association, err := ec2.NewRouteTableAssociation(ctx, zone.name, &ec2.RouteTableAssociationArgs{SubnetId: subnet.ID(), RouteTableId: table.ID()}, c.opts...)
+		association, err := ec2.NewRouteTableAssociation(
+			ctx,
+			zone.name,
+			&ec2.RouteTableAssociationArgs{SubnetId: subnet.ID(), RouteTableId: table.ID()},
+			c.opts...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,7 +149,11 @@ func (c *controlPlane) network(ctx *pulumi.Context) (pulumi.StringInput, pulumi.
 }
 
 func (c *controlPlane) nodeRole(ctx *pulumi.Context) (*iam.Role, []pulumi.Resource, error) {
-	role, err := iam.NewRole(ctx, "node", &iam.RoleArgs{AssumeRolePolicy: trust("ec2.amazonaws.com")}, c.opts...)
+	role, err := iam.NewRole(
+		ctx,
+		"node",
+		&iam.RoleArgs{AssumeRolePolicy: trust("ec2.amazonaws.com")},
+		c.opts...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,12 +170,16 @@ func (c *controlPlane) nodeRole(ctx *pulumi.Context) (*iam.Role, []pulumi.Resour
 	return role, attached, nil
 }
 
-// fakeAWSCLI is one of the two commands that the eks component wants to see at construct time.
+// fakeAWSCLI is one of the two commands that the eks component requires at construct time.
 func fakeAWSCLI(t *testing.T) {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "bin")
 	require.NoError(t, os.MkdirAll(bin, 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "aws"), []byte("#!/bin/sh\necho aws-cli/2.31.0 rehearsed\n"), 0o755))
+	require.NoError(
+		t,
+		os.WriteFile(filepath.Join(bin, "aws"),
+			[]byte("#!/bin/sh\necho aws-cli/2.31.0 rehearsed\n"), 0o755),
+	)
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 

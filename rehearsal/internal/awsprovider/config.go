@@ -30,7 +30,8 @@ func (s *provider) checkConfig(_ context.Context, request p.CheckRequest) (p.Che
 		if !slices.Contains(configKeys(), name) && !strings.HasPrefix(name, "__") {
 			failures = append(failures, p.CheckFailure{
 				Property: name,
-				Reason:   fmt.Sprintf("the aws provider has no setting %q; it has: %s", name, strings.Join(configKeys(), ", ")),
+				Reason: fmt.Sprintf("the aws provider has no setting %q; it has: %s", name,
+					strings.Join(configKeys(), ", ")),
 			})
 		}
 	}
@@ -47,7 +48,8 @@ func (s *provider) diffConfig(_ context.Context, request p.DiffRequest) (p.DiffR
 	for _, name := range configKeys() {
 		before, had := old.GetOk(name)
 		after, has := request.Inputs.GetOk(name)
-		if name == "version" || name == "pluginDownloadURL" || had == has && (!had || plain(before).Equals(plain(after))) {
+		if name == "version" || name == "pluginDownloadURL" ||
+			had == has && (!had || plain(before).Equals(plain(after))) {
 			continue
 		}
 		kind := p.Update
@@ -73,7 +75,8 @@ func (s *provider) configure(ctx context.Context, request p.ConfigureRequest) er
 	}
 	// The account knows its own region, and says so when another one is meant.
 	if _, err := s.cloud.Invoke(ctx, api.InvokeRequest{Token: "aws:index/getRegion:getRegion", Args: args}); err != nil {
-		return fmt.Errorf("configuring the rehearsed aws provider: setting \"region\" is %q: %w", region.AsString(), err)
+		return fmt.Errorf("configuring the rehearsed aws provider: setting \"region\" is %q: %w",
+			region.AsString(), err)
 	}
 	return nil
 }
@@ -98,7 +101,10 @@ func (s *provider) useDefaultTags(value property.Value) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, &settings); err != nil {
-		return fmt.Errorf("configuring the rehearsed aws provider: setting \"defaultTags\" is not {tags: {...}}: %w", err)
+		return fmt.Errorf(
+			"configuring the rehearsed aws provider: setting \"defaultTags\" is not {tags: "+
+				"{...}}: %w",
+			err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -25,7 +25,7 @@ func (s *provider) diff(_ context.Context, request p.DiffRequest) (p.DiffRespons
 	return response, nil
 }
 
-// keepsName says whether a replacement would have the name of what it replaces, which
+// keepsName reports whether a replacement would have the name of what it replaces, which
 // AWS refuses while both exist. A name of Pulumi's own making changes.
 func keepsName(kind schema.Kind, old, wanted property.Map) bool {
 	for _, field := range kind.Fields {
@@ -48,7 +48,8 @@ type differ struct {
 	replaces bool
 }
 
-func (d *differ) fields(path string, fields []schema.Field, old, wanted property.Map, replace bool) {
+func (d *differ) fields(path string, fields []schema.Field, old, wanted property.Map,
+	replace bool) {
 	for _, field := range fields {
 		if !field.Input() {
 			continue
@@ -85,7 +86,8 @@ func (d *differ) value(path string, shape schema.Type, before, after property.Va
 	}
 }
 
-func (d *differ) list(path string, element schema.Type, before, after property.Array, replace bool) {
+func (d *differ) list(path string, element schema.Type, before, after property.Array,
+	replace bool) {
 	for i := range max(before.Len(), after.Len()) {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		switch {
@@ -110,7 +112,8 @@ func (d *differ) note(path string, kind, replacing p.DiffKind, replace bool) {
 // same compares two values. Lists of text are sets to AWS: their order says nothing.
 // Secrets are compared by what they hold.
 func same(shape schema.Type, before, after property.Value) bool {
-	if shape.Shape == schema.List && shape.Element.Shape == schema.String && before.IsArray() && after.IsArray() {
+	if shape.Shape == schema.List && shape.Element.Shape == schema.String && before.IsArray() &&
+		after.IsArray() {
 		return slices.Equal(sortedText(before.AsArray()), sortedText(after.AsArray()))
 	}
 	return plain(before).Equals(plain(after))

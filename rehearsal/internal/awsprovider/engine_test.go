@@ -93,7 +93,11 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 	require.NoError(t, err)
 	server := httptest.NewServer(cloud.Handler())
 	t.Cleanup(server.Close)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, client.EndpointFile), []byte(`{"aws":"`+server.URL+`"}`), 0o600))
+	require.NoError(
+		t,
+		os.WriteFile(filepath.Join(dir, client.EndpointFile), []byte(`{"aws":"`+server.URL+`"}`),
+			0o600),
+	)
 
 	t.Setenv("PATH", bin+":"+filepath.Join(root, "bin")+":"+os.Getenv("PATH"))
 	project := workspace.Project{
@@ -104,10 +108,12 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 		auto.Project(project), auto.WorkDir(t.TempDir()),
 		auto.EnvVars(map[string]string{
 			client.EnvDir: dir, "PULUMI_CONFIG_PASSPHRASE": "", "PULUMI_SKIP_UPDATE_CHECK": "true",
-			"PULUMI_HOME": filepath.Join(dir, "home"), "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+			"PULUMI_HOME": filepath.Join(dir,
+				"home"), "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
 		}))
 	require.NoError(t, err)
-	require.NoError(t, stack.SetConfig(context.Background(), "aws:region", auto.ConfigValue{Value: "us-east-2"}))
+	require.NoError(t,
+		stack.SetConfig(context.Background(), "aws:region", auto.ConfigValue{Value: "us-east-2"}))
 	return &bench{account: cloud, cloud: client.New(server.URL), stack: stack, log: &bytes.Buffer{}}
 }
 
@@ -119,10 +125,13 @@ func newEmptyRuntime(t *testing.T) emptyRuntime {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(server.Close)
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return emptyRuntime{api.ClusterEndpoints{Endpoint: server.URL, CAData: base64.StdEncoding.EncodeToString(ca)}}
+	return emptyRuntime{
+		api.ClusterEndpoints{Endpoint: server.URL, CAData: base64.StdEncoding.EncodeToString(ca)},
+	}
 }
 
-func (r emptyRuntime) ClusterCreated(context.Context, api.ClusterSpec) (api.ClusterEndpoints, error) {
+func (r emptyRuntime) ClusterCreated(context.Context,
+	api.ClusterSpec) (api.ClusterEndpoints, error) {
 	return r.endpoints, nil
 }
 
@@ -134,7 +143,9 @@ func (emptyRuntime) AddonChanged(context.Context, string, []api.AddonSpec) error
 
 func (b *bench) up(ctx context.Context, opts ...optup.Option) (auto.UpResult, error) {
 	b.log.Reset()
-	return b.stack.Up(ctx, append(opts, optup.ProgressStreams(b.log), optup.ErrorProgressStreams(b.log))...)
+	return b.stack.Up(
+		ctx,
+		append(opts, optup.ProgressStreams(b.log), optup.ErrorProgressStreams(b.log))...)
 }
 
 // network is a program with the smallest useful network: the block of its subnet can be
@@ -146,37 +157,56 @@ type network struct {
 
 func (n *network) run(ctx *pulumi.Context) error {
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
-		Region:      pulumi.String("us-east-2"),
-		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.StringMap{"ttl": pulumi.String("8h")}},
+		Region: pulumi.String("us-east-2"),
+		DefaultTags: aws.ProviderDefaultTagsArgs{
+			Tags: pulumi.StringMap{"ttl": pulumi.String("8h")},
+		},
 	})
 	if err != nil {
 		return err
 	}
 	opts := []pulumi.ResourceOption{pulumi.Provider(provider)}
-	zones, err := aws.GetAvailabilityZones(ctx, &aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")}, pulumi.Provider(provider))
+	zones, err := aws.GetAvailabilityZones(ctx,
+		&aws.GetAvailabilityZonesArgs{State: pulumi.StringRef("available")},
+		pulumi.Provider(provider))
 	if err != nil {
 		return err
 	}
-	made, err := ec2.NewVpc(ctx, "vpc", &ec2.VpcArgs{CidrBlock: pulumi.String("10.0.0.0/16"), EnableDnsHostnames: pulumi.Bool(true), Tags: n.tags}, opts...)
+	made, err := ec2.NewVpc(
+		ctx,
+		"vpc",
+		&ec2.VpcArgs{
+			CidrBlock:          pulumi.String("10.0.0.0/16"),
+			EnableDnsHostnames: pulumi.Bool(true),
+			Tags:               n.tags,
+		},
+		opts...)
 	if err != nil {
 		return err
 	}
 	subnet, err := ec2.NewSubnet(ctx, "nodes", &ec2.SubnetArgs{
-		VpcId: made.ID(), CidrBlock: pulumi.String(n.subnet), AvailabilityZone: pulumi.String(zones.Names[0]),
+		VpcId: made.ID(), CidrBlock: pulumi.String(n.subnet),
+		AvailabilityZone: pulumi.String(zones.Names[0]),
 	}, opts...)
 	if err != nil {
 		return err
 	}
-	group, err := ec2.NewSecurityGroup(ctx, "efa", &ec2.SecurityGroupArgs{VpcId: made.ID()}, opts...)
+	group, err := ec2.NewSecurityGroup(
+		ctx,
+		"efa",
+		&ec2.SecurityGroupArgs{VpcId: made.ID()},
+		opts...)
 	if err != nil {
 		return err
 	}
 	_, err = vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
-		SecurityGroupId: group.ID(), ReferencedSecurityGroupId: group.ID(), IpProtocol: pulumi.String("-1"),
+		SecurityGroupId: group.ID(), ReferencedSecurityGroupId: group.ID(),
+		IpProtocol: pulumi.String("-1"),
 	}, opts...)
 	ctx.Export("vpc", made.ID())
 	ctx.Export("subnet", subnet.ID())
-	ctx.Export("subnetTags", subnet.TagsAll) //nolint:staticcheck // deprecated, and filled by the provider all the same: the test is about that
+	ctx.Export("subnetTags",
+		subnet.TagsAll) //nolint:staticcheck // deprecated, and filled by the provider all the same: the test is about that
 	ctx.Export("groupName", group.Name)
 	return err
 }
@@ -188,12 +218,15 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 
 	preview, err := b.stack.Preview(ctx, optpreview.ProgressStreams(io.Discard))
 	require.NoError(t, err)
-	assert.Equal(t, 6, preview.ChangeSummary[apitype.OpCreate], "stack, provider, VPC, subnet, group and rule")
+	assert.Equal(t, 6, preview.ChangeSummary[apitype.OpCreate],
+		"stack, provider, VPC, subnet, group and rule")
 
 	first, err := b.up(ctx)
 	require.NoError(t, err, b.log.String())
-	assert.Equal(t, map[string]any{"ttl": "8h"}, first.Outputs["subnetTags"].Value, "default tags reach each resource")
-	assert.Regexp(t, `^efa-[0-9a-f]{7}$`, first.Outputs["groupName"].Value, "a group without a name gets one of Pulumi's")
+	assert.Equal(t, map[string]any{"ttl": "8h"}, first.Outputs["subnetTags"].Value,
+		"default tags reach each resource")
+	assert.Regexp(t, `^efa-[0-9a-f]{7}$`, first.Outputs["groupName"].Value,
+		"a group without a name gets one of Pulumi's")
 
 	again, err := b.up(ctx, optup.ExpectNoChanges())
 	require.NoError(t, err, b.log.String())
@@ -201,7 +234,8 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 
 	refreshed, err := b.stack.Refresh(ctx)
 	require.NoError(t, err)
-	assert.Zero(t, (*refreshed.Summary.ResourceChanges)["update"], "a refresh of an untouched account finds nothing")
+	assert.Zero(t, (*refreshed.Summary.ResourceChanges)["update"],
+		"a refresh of an untouched account finds nothing")
 
 	// A subnet's block cannot change in place.
 	program.subnet = "10.0.128.0/17"
@@ -218,15 +252,21 @@ func TestEngineUpAgainRefreshDestroy(t *testing.T) {
 	id, ok := first.Outputs["vpc"].Value.(string)
 	require.True(t, ok)
 	foreign, err := b.cloud.Create(ctx, api.ResourceRequest{
-		Type: accountec2.SecurityGroups.String(), Inputs: json.RawMessage(`{"name":"foreign","vpcId":"` + id + `"}`),
+		Type:   accountec2.SecurityGroups.String(),
+		Inputs: json.RawMessage(`{"name":"foreign","vpcId":"` + id + `"}`),
 	})
 	require.NoError(t, err)
 	_, err = b.stack.Destroy(ctx, optdestroy.ProgressStreams(b.log))
 	require.Error(t, err)
-	assert.Contains(t, b.log.String(), "api error DependencyViolation: The vpc '"+id+"' has dependencies and cannot be deleted.")
+	assert.Contains(t, b.log.String(),
+		"api error DependencyViolation: The vpc '"+id+"' has dependencies and cannot be deleted.")
 	assert.Contains(t, b.log.String(), foreign.ID)
 
-	require.NoError(t, b.cloud.Delete(ctx, api.ResourceRequest{Type: accountec2.SecurityGroups.String(), ID: foreign.ID}))
+	require.NoError(
+		t,
+		b.cloud.Delete(ctx,
+			api.ResourceRequest{Type: accountec2.SecurityGroups.String(), ID: foreign.ID}),
+	)
 	_, err = b.stack.Destroy(ctx, optdestroy.ProgressStreams(b.log))
 	require.NoError(t, err, b.log.String())
 	assert.Empty(t, b.account.Inventory().Items)

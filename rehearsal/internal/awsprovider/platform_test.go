@@ -32,22 +32,40 @@ func (p *places) platform(ctx *pulumi.Context) error {
 		return err
 	}
 	inAWS := pulumi.Providers(provider)
-	fabric, err := infra.NewEFAGroups(ctx, "efa-groups", &infra.EFAGroupsArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
+	fabric, err := infra.NewEFAGroups(ctx, "efa-groups",
+		&infra.EFAGroupsArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
 	if err != nil {
 		return err
 	}
-	keeping, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs", &infra.SecretsAndLogsArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
+	keeping, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs",
+		&infra.SecretsAndLogsArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
 	if err != nil {
 		return err
 	}
 	_, err = cluster.New(ctx, "cluster", &cluster.Args{
 		Name: "train", Region: "us-east-2", KubernetesVersion: settings.DefaultKubernetesVersion,
-		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs, NodeSubnetID: network.NodeSubnetID,
+		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs,
+		NodeSubnetID:       network.NodeSubnetID,
 		SecretsKeyARN:      keeping.KeyARN,
 		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
-		GPU:     settings.NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: settings.DefaultAMIRelease, VolumeGiB: 200},
-		System:  settings.NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: settings.DefaultAMIRelease, VolumeGiB: 100},
-		GPUType: capacity.InstanceType{Name: "g6.12xlarge", GPUs: 4, EFAInterfaces: 1, NetworkCards: 1}, AWS: provider,
+		GPU: settings.NodeGroup{
+			InstanceType: "g6.12xlarge",
+			Nodes:        2,
+			AMIRelease:   settings.DefaultAMIRelease,
+			VolumeGiB:    200,
+		},
+		System: settings.NodeGroup{
+			InstanceType: "m7i.xlarge",
+			Nodes:        1,
+			AMIRelease:   settings.DefaultAMIRelease,
+			VolumeGiB:    100,
+		},
+		GPUType: capacity.InstanceType{
+			Name:          "g6.12xlarge",
+			GPUs:          4,
+			EFAInterfaces: 1,
+			NetworkCards:  1,
+		}, AWS: provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, fabric.Made, keeping.Made)))
 	return err
 }
@@ -61,7 +79,10 @@ func (b *bench) groups(t *testing.T) map[string]group {
 	found := map[string]group{}
 	for _, made := range b.resources(t) {
 		if made.Type.String() == eks.NodeGroups.String() && !made.Delete {
-			found[made.URN.Name()] = group{made.Outputs["nodeGroupName"].(string), made.Outputs["status"].(string)}
+			found[made.URN.Name()] = group{
+				made.Outputs["nodeGroupName"].(string),
+				made.Outputs["status"].(string),
+			}
 		}
 	}
 	return found
@@ -86,8 +107,20 @@ func TestEngineReplacesAFailedNodeGroup(t *testing.T) {
 		says        string
 		nodes       int
 	}{
-		{"quota for one GPU node of two", "gpu", api.Faults{Quota: map[string]float64{quotaG: 48}}, "VcpuLimitExceeded", 2},
-		{"no system node", "system", api.Faults{NoCapacity: []api.TypeInZone{{Type: "m7i.xlarge"}}}, "InsufficientInstanceCapacity", 1},
+		{
+			"quota for one GPU node of two",
+			"gpu",
+			api.Faults{Quota: map[string]float64{quotaG: 48}},
+			"VcpuLimitExceeded",
+			2,
+		},
+		{
+			"no system node",
+			"system",
+			api.Faults{NoCapacity: []api.TypeInZone{{Type: "m7i.xlarge"}}},
+			"InsufficientInstanceCapacity",
+			1,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +158,11 @@ func TestEngineDestroysAFailedNodeGroup(t *testing.T) {
 	ctx := context.Background()
 	b := newBench(t, placed("us-east-2a", "us-east-2b").platform)
 	fakeAWSCLI(t)
-	require.NoError(t, b.account.SetFaults(t.Context(), api.Faults{Quota: map[string]float64{quotaG: 48, quotaStandard: 2}}))
+	require.NoError(
+		t,
+		b.account.SetFaults(t.Context(),
+			api.Faults{Quota: map[string]float64{quotaG: 48, quotaStandard: 2}}),
+	)
 	for range 2 {
 		_, err := b.up(ctx)
 		require.Error(t, err)

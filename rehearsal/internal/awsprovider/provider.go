@@ -62,7 +62,7 @@ func New(cloud Cloud) (p.Provider, error) {
 	}, nil
 }
 
-// getSchema says name and version only: programs carry pulumi-aws's own SDK.
+// getSchema returns name and version only: programs use pulumi-aws's own SDK.
 func (s *provider) getSchema(context.Context, p.GetSchemaRequest) (p.GetSchemaResponse, error) {
 	schema, err := json.Marshal(map[string]string{
 		"name": "aws", "version": Version,
@@ -96,16 +96,22 @@ func (s *provider) create(ctx context.Context, request p.CreateRequest) (p.Creat
 	if err != nil {
 		return p.CreateResponse{}, fmt.Errorf("creating %s: %w", request.Urn, err)
 	}
-	answer, err := s.cloud.Create(ctx, api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), Inputs: inputs})
+	answer, err := s.cloud.Create(ctx,
+		api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), Inputs: inputs})
 	if err != nil {
-		return p.CreateResponse{}, fmt.Errorf("creating %s %q (rehearsed AWS): %w", kind.Token, request.Urn.Name(), err)
+		return p.CreateResponse{}, fmt.Errorf("creating %s %q (rehearsed AWS): %w", kind.Token,
+			request.Urn.Name(), err)
 	}
 	outputs, err := outputsOf(answer, request.Properties)
 	response := p.CreateResponse{ID: answer.ID, Properties: outputs}
 	if answer.Failed != nil {
-		// The framework wants both: the state to keep, and an error to say.
+		// The framework requires both: the state to keep and an error.
 		response.PartialState = &p.InitializationFailed{Reasons: []string{answer.Failed.Message}}
-		err = errors.Join(fmt.Errorf("creating %s %q (rehearsed AWS): %w", kind.Token, request.Urn.Name(), answer.Failed), err)
+		err = errors.Join(
+			fmt.Errorf("creating %s %q (rehearsed AWS): %w", kind.Token, request.Urn.Name(),
+				answer.Failed),
+			err,
+		)
 	}
 	return response, err
 }
@@ -115,9 +121,11 @@ func (s *provider) read(ctx context.Context, request p.ReadRequest) (p.ReadRespo
 	if err != nil {
 		return p.ReadResponse{}, err
 	}
-	answer, err := s.cloud.Read(ctx, api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), ID: request.ID})
+	answer, err := s.cloud.Read(ctx,
+		api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), ID: request.ID})
 	if err != nil {
-		return p.ReadResponse{}, fmt.Errorf("reading %s %q (rehearsed AWS): %w", kind.Token, request.ID, err)
+		return p.ReadResponse{}, fmt.Errorf("reading %s %q (rehearsed AWS): %w", kind.Token,
+			request.ID, err)
 	}
 	if answer.ID == "" {
 		return p.ReadResponse{}, nil
@@ -126,7 +134,11 @@ func (s *provider) read(ctx context.Context, request p.ReadRequest) (p.ReadRespo
 	if err != nil {
 		return p.ReadResponse{}, err
 	}
-	return p.ReadResponse{ID: answer.ID, Properties: outputs, Inputs: liveInputs(kind, request.Inputs, outputs)}, nil
+	return p.ReadResponse{
+		ID:         answer.ID,
+		Properties: outputs,
+		Inputs:     liveInputs(kind, request.Inputs, outputs),
+	}, nil
 }
 
 func (s *provider) update(ctx context.Context, request p.UpdateRequest) (p.UpdateResponse, error) {
@@ -135,22 +147,35 @@ func (s *provider) update(ctx context.Context, request p.UpdateRequest) (p.Updat
 		return p.UpdateResponse{}, err
 	}
 	if request.DryRun {
-		return p.UpdateResponse{Properties: previewUpdate(kind, request.State, request.OldInputs, request.Inputs)}, nil
+		return p.UpdateResponse{
+			Properties: previewUpdate(kind, request.State, request.OldInputs, request.Inputs),
+		}, nil
 	}
 	inputs, err := toJSON(request.Inputs)
 	if err != nil {
 		return p.UpdateResponse{}, fmt.Errorf("updating %s: %w", request.Urn, err)
 	}
-	answer, err := s.cloud.Update(ctx, api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), ID: request.ID, Inputs: inputs})
+	answer, err := s.cloud.Update(
+		ctx,
+		api.ResourceRequest{
+			Type:   kind.Token,
+			URN:    string(request.Urn),
+			ID:     request.ID,
+			Inputs: inputs,
+		},
+	)
 	if err != nil {
-		return p.UpdateResponse{}, fmt.Errorf("updating %s %q (rehearsed AWS): %w", kind.Token, request.ID, err)
+		return p.UpdateResponse{}, fmt.Errorf("updating %s %q (rehearsed AWS): %w", kind.Token,
+			request.ID, err)
 	}
 	outputs, err := outputsOf(answer, request.Inputs)
 	response := p.UpdateResponse{Properties: outputs}
 	if answer.Failed != nil {
-		// The framework wants both: the state to keep, and an error to say.
+		// The framework requires both: the state to keep and an error.
 		response.PartialState = &p.InitializationFailed{Reasons: []string{answer.Failed.Message}}
-		err = errors.Join(fmt.Errorf("updating %s %q (rehearsed AWS): %w", kind.Token, request.ID, answer.Failed), err)
+		err = errors.Join(
+			fmt.Errorf("updating %s %q (rehearsed AWS): %w", kind.Token, request.ID, answer.Failed),
+			err)
 	}
 	return response, err
 }
@@ -160,7 +185,9 @@ func (s *provider) delete(ctx context.Context, request p.DeleteRequest) error {
 	if err != nil {
 		return err
 	}
-	if err := s.cloud.Delete(ctx, api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), ID: request.ID}); err != nil {
+	err = s.cloud.Delete(ctx,
+		api.ResourceRequest{Type: kind.Token, URN: string(request.Urn), ID: request.ID})
+	if err != nil {
 		return fmt.Errorf("deleting %s %q (rehearsed AWS): %w", kind.Token, request.ID, err)
 	}
 	return nil

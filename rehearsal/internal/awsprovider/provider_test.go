@@ -96,7 +96,11 @@ func unknown() property.Value { return property.New(property.Computed) }
 
 func TestCheck(t *testing.T) {
 	provider, _ := newProvider(t)
-	require.NoError(t, provider.Configure(context.Background(), p.ConfigureRequest{Args: obj("defaultTags", `{"tags":{"ttl":"8h"}}`)}))
+	require.NoError(
+		t,
+		provider.Configure(context.Background(),
+			p.ConfigureRequest{Args: obj("defaultTags", `{"tags":{"ttl":"8h"}}`)}),
+	)
 	for _, test := range []struct {
 		name, token string
 		old, in     property.Map
@@ -131,7 +135,15 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := provider.Check(context.Background(), p.CheckRequest{Urn: urnOf(test.token), State: test.old, Inputs: test.in, RandomSeed: []byte("seed")})
+			got, err := provider.Check(
+				context.Background(),
+				p.CheckRequest{
+					Urn:        urnOf(test.token),
+					State:      test.old,
+					Inputs:     test.in,
+					RandomSeed: []byte("seed"),
+				},
+			)
 			require.NoError(t, err)
 			var failed []string
 			for _, failure := range got.Failures {
@@ -140,7 +152,8 @@ func TestCheck(t *testing.T) {
 			sort.Strings(failed)
 			assert.Equal(t, test.failures, failed)
 			if test.failures == nil {
-				assert.True(t, test.want.Equals(got.Inputs), "want %#v\ngot  %#v", test.want, got.Inputs)
+				assert.True(t, test.want.Equals(got.Inputs), "want %#v\ngot  %#v", test.want,
+					got.Inputs)
 			}
 		})
 	}
@@ -171,31 +184,39 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "more nodes in place", token: eks.NodeGroups.String(),
-			old: group(), in: group("scalingConfig", obj("desiredSize", 3, "minSize", 0, "maxSize", 3)),
+			old:  group(),
+			in:   group("scalingConfig", obj("desiredSize", 3, "minSize", 0, "maxSize", 3)),
 			want: map[string]p.DiffKind{"scalingConfig.desiredSize": p.Update, "scalingConfig.maxSize": p.Update},
 		},
 		{
 			name: "ignored", token: eks.NodeGroups.String(),
-			old: group(), in: group("scalingConfig", obj("desiredSize", 0, "minSize", 0, "maxSize", 2)), ignore: []string{"scalingConfig.desiredSize"},
+			old:    group(),
+			in:     group("scalingConfig", obj("desiredSize", 0, "minSize", 0, "maxSize", 2)),
+			ignore: []string{"scalingConfig.desiredSize"},
 		},
 		{
 			name: "another template version in place", token: eks.NodeGroups.String(),
-			old: template("launchTemplate", "lt-1", "1"), in: template("launchTemplate", "lt-1", "2"),
+			old:  template("launchTemplate", "lt-1", "1"),
+			in:   template("launchTemplate", "lt-1", "2"),
 			want: map[string]p.DiffKind{"launchTemplate.version": p.Update},
 		},
 		{
-			name: "another template replaces, and a group of a given name goes first", token: eks.NodeGroups.String(),
-			old: template("launchTemplate", "lt-1", "1"), in: template("launchTemplate", "lt-2", "1"),
-			want: map[string]p.DiffKind{"launchTemplate.id": p.UpdateReplace}, first: true,
+			name:  "another template replaces, and a group of a given name goes first",
+			token: eks.NodeGroups.String(),
+			old:   template("launchTemplate", "lt-1", "1"),
+			in:    template("launchTemplate", "lt-2", "1"),
+			want:  map[string]p.DiffKind{"launchTemplate.id": p.UpdateReplace}, first: true,
 		},
 		{
 			name: "a name of Pulumi's own may exist twice", token: eks.NodeGroups.String(),
-			old: group("__defaults", []any{"nodeGroupName"}), in: group("nodeRoleArn", "s", "__defaults", []any{"nodeGroupName"}),
+			old:  group("__defaults", []any{"nodeGroupName"}),
+			in:   group("nodeRoleArn", "s", "__defaults", []any{"nodeGroupName"}),
 			want: map[string]p.DiffKind{"nodeRoleArn": p.UpdateReplace},
 		},
 		{
 			name: "a value that is not known yet replaces", token: ec2.Subnets.String(),
-			old: obj("vpcId", "vpc-1", "cidrBlock", "10.0.0.0/24"), in: obj("vpcId", unknown(), "cidrBlock", "10.0.0.0/24"),
+			old:  obj("vpcId", "vpc-1", "cidrBlock", "10.0.0.0/24"),
+			in:   obj("vpcId", unknown(), "cidrBlock", "10.0.0.0/24"),
 			want: map[string]p.DiffKind{"vpcId": p.UpdateReplace},
 		},
 		{
@@ -204,7 +225,8 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "labels go", token: eks.NodeGroups.String(),
-			old: group("labels", obj("role", "gpu")), in: group(), want: map[string]p.DiffKind{"labels": p.Delete},
+			old: group("labels", obj("role", "gpu")), in: group(),
+			want: map[string]p.DiffKind{"labels": p.Delete},
 		},
 		{
 			name: "one interface of two", token: ec2.LaunchTemplates.String(),
@@ -214,12 +236,14 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "a secret is compared by what it holds", token: ec2.Vpcs.String(),
-			old: obj("cidrBlock", "10.0.0.0/16"), in: obj("cidrBlock", property.New("10.0.0.0/16").WithSecret(true)),
+			old: obj("cidrBlock", "10.0.0.0/16"),
+			in:  obj("cidrBlock", property.New("10.0.0.0/16").WithSecret(true)),
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := provider.Diff(context.Background(), p.DiffRequest{
-				Urn: urnOf(test.token), OldInputs: test.old, Inputs: test.in, IgnoreChanges: test.ignore,
+				Urn: urnOf(
+					test.token), OldInputs: test.old, Inputs: test.in, IgnoreChanges: test.ignore,
 			})
 			require.NoError(t, err)
 			kinds := map[string]p.DiffKind{}
@@ -240,7 +264,8 @@ func TestPreview(t *testing.T) {
 	provider, cloud := newProvider(t)
 	made, err := provider.Create(context.Background(), p.CreateRequest{
 		Urn: urnOf(eks.Clusters.String()), DryRun: true,
-		Properties: obj("name", "train", "roleArn", "r", "vpcConfig", obj("subnetIds", []any{"a"}), "__defaults", []any{}),
+		Properties: obj("name", "train", "roleArn", "r", "vpcConfig", obj("subnetIds", []any{"a"}),
+			"__defaults", []any{}),
 	})
 	require.NoError(t, err)
 	assert.Empty(t, cloud.asked, "a preview asks AWS for nothing")
@@ -264,7 +289,8 @@ func TestPreview(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			changed, err := provider.Update(context.Background(), p.UpdateRequest{
-				Urn: urnOf(ec2.LaunchTemplates.String()), DryRun: true, State: state, OldInputs: old, Inputs: test.inputs,
+				Urn: urnOf(
+					ec2.LaunchTemplates.String()), DryRun: true, State: state, OldInputs: old, Inputs: test.inputs,
 			})
 			require.NoError(t, err)
 			assert.Equal(t, test.unknown, changed.Properties.Get("latestVersion").IsComputed())
@@ -273,21 +299,30 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestReadShowsDrift reads a node group that somebody scaled and a resource that is gone.
+// TestReadShowsDrift reads a node group that was scaled outside Pulumi and a resource that is gone.
 func TestReadShowsDrift(t *testing.T) {
 	provider, cloud := newProvider(t)
-	inputs := obj("clusterName", "c", "nodeGroupName", "n", "nodeRoleArn", "r", "subnetIds", []any{"a"}, "forceUpdateVersion", false,
-		"scalingConfig", obj("desiredSize", 2, "minSize", 0, "maxSize", 2), "labels", obj("role", "gpu"), "__defaults", []any{"nodeGroupName"})
-	cloud.answer = api.ResourceAnswer{ID: "c:n", Outputs: json.RawMessage(`{"clusterName":"c","nodeGroupName":"n","nodeRoleArn":"r","subnetIds":["a"],
-		"scalingConfig":{"desiredSize":0,"minSize":0,"maxSize":2},"labels":{"role":"gpu"},"amiType":"AL2023_x86_64_NVIDIA","status":"ACTIVE"}`)}
-	got, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
+	inputs := obj("clusterName", "c", "nodeGroupName", "n", "nodeRoleArn", "r", "subnetIds",
+		[]any{"a"}, "forceUpdateVersion", false, "scalingConfig",
+		obj("desiredSize", 2, "minSize", 0, "maxSize", 2), "labels", obj("role", "gpu"),
+		"__defaults", []any{"nodeGroupName"})
+	cloud.answer = api.ResourceAnswer{
+		ID: "c:n",
+		Outputs: json.RawMessage(
+			`{"clusterName":"c","nodeGroupName":"n","nodeRoleArn":"r","subnetIds":["a"],
+		"scalingConfig":{"desiredSize":0,"minSize":0,"maxSize":2},"labels":{"role":"gpu"},"amiType":"AL2023_x86_64_NVIDIA","status":"ACTIVE"}`,
+		),
+	}
+	got, err := provider.Read(context.Background(),
+		p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
 	require.NoError(t, err)
 	want := inputs.Set("scalingConfig", val(obj("desiredSize", 0, "minSize", 0, "maxSize", 2)))
 	assert.True(t, want.Equals(got.Inputs), "want %#v\ngot  %#v", want, got.Inputs)
 	assert.Equal(t, "ACTIVE", got.Properties.Get("status").AsString())
 
 	cloud.answer = api.ResourceAnswer{}
-	gone, err := provider.Read(context.Background(), p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
+	gone, err := provider.Read(context.Background(),
+		p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
 	require.NoError(t, err)
 	assert.Empty(t, gone.ID)
 }
@@ -302,7 +337,8 @@ func TestCreateFailedHalfway(t *testing.T) {
 		Urn:        urnOf(eks.NodeGroups.String()),
 		Properties: obj("clusterName", property.New("c").WithSecret(true), "__defaults", []any{}),
 	})
-	require.ErrorContains(t, err, "InsufficientInstanceCapacity", "partial state without an error ends the framework in a panic")
+	require.ErrorContains(t, err, "InsufficientInstanceCapacity",
+		"partial state without an error ends the framework in a panic")
 	assert.Equal(t, "c:n", got.ID, "what exists goes into the state")
 	require.NotNil(t, got.PartialState)
 	assert.Equal(t, []string{"no g6.12xlarge"}, got.PartialState.Reasons)
@@ -312,12 +348,14 @@ func TestCreateFailedHalfway(t *testing.T) {
 
 func TestConfigRefusesUnknownSettings(t *testing.T) {
 	provider, _ := newProvider(t)
-	got, err := provider.CheckConfig(context.Background(), p.CheckRequest{Inputs: obj("region", "us-east-2", "regoin", "x")})
+	got, err := provider.CheckConfig(context.Background(),
+		p.CheckRequest{Inputs: obj("region", "us-east-2", "regoin", "x")})
 	require.NoError(t, err)
 	require.Len(t, got.Failures, 1)
 	assert.Equal(t, "regoin", got.Failures[0].Property)
 
-	diff, err := provider.DiffConfig(context.Background(), p.DiffRequest{OldInputs: obj("region", "us-east-2"), Inputs: obj("region", "us-west-2")})
+	diff, err := provider.DiffConfig(context.Background(),
+		p.DiffRequest{OldInputs: obj("region", "us-east-2"), Inputs: obj("region", "us-west-2")})
 	require.NoError(t, err)
 	assert.Equal(t, p.UpdateReplace, diff.DetailedDiff["region"].Kind)
 }

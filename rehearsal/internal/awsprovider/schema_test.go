@@ -50,9 +50,13 @@ type sdkFile struct{ structs []map[string]*ast.StructType }
 
 func newSDK(t *testing.T) *sdk {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/pulumi/pulumi-aws/sdk/v6").Output()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/pulumi/pulumi-aws/sdk/v6").Output()
 	require.NoError(t, err)
-	return &sdk{dir: strings.TrimSpace(string(out)), nested: map[string]map[string]*ast.StructType{}}
+	return &sdk{
+		dir:    strings.TrimSpace(string(out)),
+		nested: map[string]map[string]*ast.StructType{},
+	}
 }
 
 func (s *sdk) parse(t *testing.T, service, file string) sdkFile {
@@ -116,7 +120,8 @@ func (f sdkFile) fields(t *testing.T, name string) map[string]ast.Expr {
 }
 
 // compareFields checks inputs against the argument type and outputs against the resource.
-func compareFields(t *testing.T, sdk sdkFile, path string, fields []schema.Field, inputs, outputs map[string]ast.Expr) {
+func compareFields(t *testing.T, sdk sdkFile, path string, fields []schema.Field,
+	inputs, outputs map[string]ast.Expr) {
 	t.Helper()
 	for _, field := range fields {
 		at := path + field.Name
@@ -170,7 +175,8 @@ func compareShape(t *testing.T, sdk sdkFile, at string, shape schema.Type, found
 		}
 	case *ast.Ident:
 		want, basic := map[string]schema.Shape{
-			"string": schema.String, "int": schema.Number, "float64": schema.Number, "bool": schema.Bool,
+			"string": schema.String, "int": schema.Number, "float64": schema.Number,
+			"bool": schema.Bool,
 		}[found.Name]
 		if basic {
 			assert.Equal(t, want, shape.Shape, "%s has the SDK's shape", at)

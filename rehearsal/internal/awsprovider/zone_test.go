@@ -30,7 +30,8 @@ func placed(zone region.Zone, others ...region.Zone) *places {
 }
 
 func (p *places) make(ctx *pulumi.Context) (*infra.Network, *aws.Provider, error) {
-	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{Region: pulumi.String("us-east-2")})
+	provider, err := aws.NewProvider(ctx, "aws",
+		&aws.ProviderArgs{Region: pulumi.String("us-east-2")})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,8 +57,9 @@ func (b *bench) empties(ctx context.Context, t *testing.T) {
 	assert.Empty(t, b.account.Inventory().Remains())
 }
 
-// The zone is computed anew in each run. A standing subnet keeps the one it has, and a zone that was asked for is refused
-// before anything is changed: another subnet with the same block beside it would be.
+// The zone is computed anew in each run. A standing subnet keeps the one it has, and a zone that
+// was asked for is refused before anything is changed: another subnet with the same block beside it
+// would be.
 func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	ctx := context.Background()
 	program := placed("us-east-2b", "us-east-2a")
@@ -66,8 +68,11 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	require.NoError(t, err, b.log.String())
 	require.Equal(t, "us-east-2b", first.Outputs["zone"].Value)
 
-	// AWS now offers the types in an earlier zone too, and the control plane would go to where the nodes are.
-	program.args.Zone, program.args.OtherZones, program.args.ControlPlaneZone = "us-east-2a", []region.Zone{"us-east-2b"}, "us-east-2b"
+	// AWS now offers the types in an earlier zone too, and the control plane would go to where the
+	// nodes are.
+	program.args.Zone, program.args.OtherZones, program.args.ControlPlaneZone = "us-east-2a", []region.Zone{
+		"us-east-2b",
+	}, "us-east-2b"
 	again, err := b.up(ctx, optup.ExpectNoChanges())
 	require.NoError(t, err, b.log.String())
 	assert.Equal(t, "us-east-2b", again.Outputs["zone"].Value)
@@ -98,5 +103,6 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	b.empties(ctx, t)
 	moved, err := b.up(ctx)
 	require.NoError(t, err, b.log.String())
-	assert.Equal(t, "us-east-2a", moved.Outputs["zone"].Value, "after a destroy the zone is free again")
+	assert.Equal(t, "us-east-2a", moved.Outputs["zone"].Value,
+		"after a destroy the zone is free again")
 }

@@ -11,7 +11,7 @@ type Item struct {
 	HourlyUSD float64 `json:"hourlyUsd"`
 	// BlocksName is true when the thing holds a name or a quota that the next `up` may want.
 	BlocksName bool `json:"blocksName"`
-	// Note says what is special, such as "pending deletion until 2026-12-07".
+	// Note is a remark, such as "pending deletion until 2026-12-07".
 	Note string `json:"note,omitempty"`
 }
 

@@ -15,12 +15,12 @@ type Runtime interface {
 	ClusterCreated(ctx context.Context, cluster ClusterSpec) (ClusterEndpoints, error)
 	// ClusterDeleted stops the control plane and drops its data.
 	ClusterDeleted(ctx context.Context, name string) error
-	// NodesChanged gives the whole list of nodes that the cluster should have and
+	// NodesChanged takes the whole list of nodes that the cluster should have and
 	// returns when those are Ready and the others are gone. A node that cannot
 	// become Ready before ctx ends is an error: the node group then fails with
 	// NodeCreationFailure.
 	NodesChanged(ctx context.Context, cluster string, nodes []NodeSpec) error
-	// AddonChanged gives the whole list of add-ons that the cluster should run and
+	// AddonChanged takes the whole list of add-ons that the cluster should run and
 	// returns when their objects are applied. It does not wait for pods.
 	AddonChanged(ctx context.Context, cluster string, addons []AddonSpec) error
 }

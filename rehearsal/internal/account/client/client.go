@@ -34,7 +34,10 @@ func New(base string) *Client { return &Client{base: base, http: &http.Client{}}
 func FromEnvironment() (*Client, error) {
 	dir := os.Getenv(EnvDir)
 	if dir == "" {
-		return nil, fmt.Errorf("finding the rehearsed AWS account: %s is not set; run `raytrain rehearse env --dir DIR`", EnvDir)
+		return nil, fmt.Errorf(
+			"finding the rehearsed AWS account: %s is not set; run `raytrain rehearse env --dir "+
+				"DIR`",
+			EnvDir)
 	}
 	return FromDir(dir)
 }
@@ -44,7 +47,8 @@ func FromDir(dir string) (*Client, error) {
 	path := filepath.Join(dir, EndpointFile)
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("finding the rehearsed AWS account (is the rehearsal running?): %w", err)
+		return nil, fmt.Errorf("finding the rehearsed AWS account (is the rehearsal running?): %w",
+			err)
 	}
 	var endpoint struct {
 		AWS string `json:"aws"`
@@ -96,17 +100,20 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 }
 
 // Create creates a resource.
-func (c *Client) Create(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+func (c *Client) Create(ctx context.Context,
+	request api.ResourceRequest) (api.ResourceAnswer, error) {
 	return c.resource(ctx, api.PathCreate, request)
 }
 
 // Read returns a resource; its id is empty when it is gone.
-func (c *Client) Read(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+func (c *Client) Read(ctx context.Context,
+	request api.ResourceRequest) (api.ResourceAnswer, error) {
 	return c.resource(ctx, api.PathRead, request)
 }
 
 // Update changes a resource in place.
-func (c *Client) Update(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error) {
+func (c *Client) Update(ctx context.Context,
+	request api.ResourceRequest) (api.ResourceAnswer, error) {
 	return c.resource(ctx, api.PathUpdate, request)
 }
 
@@ -130,7 +137,8 @@ func (c *Client) Token(ctx context.Context, request api.TokenRequest) (api.Token
 	return answer, err
 }
 
-func (c *Client) resource(ctx context.Context, path string, request api.ResourceRequest) (api.ResourceAnswer, error) {
+func (c *Client) resource(ctx context.Context, path string,
+	request api.ResourceRequest) (api.ResourceAnswer, error) {
 	var answer api.ResourceAnswer
 	err := c.Call(ctx, http.MethodPost, path, request, &answer)
 	return answer, err

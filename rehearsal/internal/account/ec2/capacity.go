@@ -13,7 +13,8 @@ func placeInstance(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	}
 	group := PlacementNamed(o, data.Placement.GroupName)
 	if group == nil {
-		return api.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", data.Placement.GroupName)
+		return api.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.",
+			data.Placement.GroupName)
 	}
 	made.Placement = group.Name
 	if group.Strategy != "cluster" {
@@ -21,7 +22,11 @@ func placeInstance(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	}
 	for _, id := range Instances.In(o).IDs() {
 		if other := Instances.In(o)[id]; other.Placement == group.Name && other.Zone != made.Zone {
-			return api.Errorf("InvalidParameterValue", "A cluster placement group can't span multiple Availability Zones: %s has instances in %s, the launch is in %s. Give the node group subnets of one zone.", group.Name, other.Zone, made.Zone)
+			return api.Errorf("InvalidParameterValue",
+				"A cluster placement group can't span multiple Availability Zones: %s has "+
+					"instances in %s, the launch is in %s. Give the node group subnets of one "+
+					"zone.",
+				group.Name, other.Zone, made.Zone)
 		}
 	}
 	return nil
@@ -30,17 +35,26 @@ func placeInstance(o *store.Op, made *Instance, data LaunchTemplateData) error {
 // takeCapacity finds a machine: in a reservation, or in the zone's pool.
 func takeCapacity(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	spec := data.CapacityReservationSpecification
-	if spec != nil && spec.CapacityReservationTarget != nil && spec.CapacityReservationTarget.CapacityReservationID != "" {
+	if spec != nil && spec.CapacityReservationTarget != nil &&
+		spec.CapacityReservationTarget.CapacityReservationID != "" {
 		id := spec.CapacityReservationTarget.CapacityReservationID
 		reservation, ok := CapacityReservations.In(o)[id]
 		if !ok {
-			return api.Errorf("InvalidCapacityReservationId.NotFound", "The capacity reservation ID '%s' does not exist.", id)
+			return api.Errorf("InvalidCapacityReservationId.NotFound",
+				"The capacity reservation ID '%s' does not exist.", id)
 		}
 		// A machine in a placement group is none of a reservation outside it.
 		// Source: terraform-aws-eks#3730.
-		outside := made.Placement != "" && reservation.PlacementGroupARN != PlacementGroups.In(o)[made.Placement].ARN
-		if reservation.InstanceType != made.Type || reservation.AvailabilityZone != made.Zone || outside || unusedReserved(o, made.Type, made.Zone) == 0 {
-			return api.Errorf("InsufficientInstanceCapacity", "There is not enough capacity in the capacity reservation %s for %s in %s.", id, made.Type, made.Zone).WithStatus(500)
+		outside := made.Placement != "" &&
+			reservation.PlacementGroupARN != PlacementGroups.In(o)[made.Placement].ARN
+		if reservation.InstanceType != made.Type || reservation.AvailabilityZone != made.Zone ||
+			outside ||
+			unusedReserved(o, made.Type, made.Zone) == 0 {
+			return api.Errorf("InsufficientInstanceCapacity",
+				"There is not enough capacity in the capacity reservation %s for %s in %s.", id,
+				made.Type, made.Zone).WithStatus(
+				500,
+			)
 		}
 		return nil
 	}
@@ -55,24 +69,42 @@ func takeCapacity(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	return checkCapacity(o, made.Type, made.Zone, 1, made.Spot)
 }
 
-// checkCapacity says whether a zone can give a number of machines of a type, and whether
+// checkCapacity reports whether a zone can give a number of machines of a type, and whether
 // the quota allows them. Sources: EC2 API error codes VcpuLimitExceeded,
 // InsufficientInstanceCapacity and Unsupported.
 func checkCapacity(o *store.Op, name, zone string, count int, spot bool) error {
 	t, ok := FindInstanceType(name)
 	if !ok {
-		return api.Errorf("InvalidInstanceType", "The following supplied instance types do not exist: [%s]", name)
+		return api.Errorf("InvalidInstanceType",
+			"The following supplied instance types do not exist: [%s]", name)
 	}
 	if listsType(o.Faults.NotOffered, name, zone) {
-		return api.Errorf("Unsupported", "Your requested instance type (%s) is not supported in your requested Availability Zone (%s). Please retry your request by not specifying an Availability Zone or choosing %s.", name, zone, otherZones(o, zone, name))
+		return api.Errorf("Unsupported",
+			"Your requested instance type (%s) is not supported in your requested Availability "+
+				"Zone (%s). Please retry your request by not specifying an Availability Zone or "+
+				"choosing %s.",
+			name, zone, otherZones(o, zone, name))
 	}
 	code := quotaCode(name, spot)
 	limit := AppliedQuota(o, code)
 	if float64(vcpuInUse(o, code)+count*t.VCPU) > limit {
-		return api.Errorf("VcpuLimitExceeded", "You have requested more vCPU capacity than your current vCPU limit of %g allows for the instance bucket that the specified instance type belongs to. Please visit http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.", limit)
+		return api.Errorf("VcpuLimitExceeded",
+			"You have requested more vCPU capacity than your current vCPU limit of %g allows for "+
+				"the instance bucket that the specified instance type belongs to. Please visit "+
+				"http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this "+
+				"limit.",
+			limit)
 	}
 	if listsType(o.Faults.NoCapacity, name, zone) {
-		return api.Errorf("InsufficientInstanceCapacity", "We currently do not have sufficient %s capacity in the Availability Zone you requested (%s). Our system will be working on provisioning additional capacity. You can currently get %s capacity by not specifying an Availability Zone in your request or choosing %s.", name, zone, name, otherZones(o, zone, name)).WithStatus(500)
+		return api.Errorf("InsufficientInstanceCapacity",
+			"We currently do not have sufficient %s capacity in the Availability Zone you "+
+				"requested (%s). Our system will be working on provisioning additional capacity. "+
+				"You "+
+				"can currently get %s capacity by not specifying an Availability Zone in your "+
+				"request or choosing %s.",
+			name, zone, name, otherZones(o, zone, name)).WithStatus(
+			500,
+		)
 	}
 	return nil
 }
@@ -81,7 +113,8 @@ func checkCapacity(o *store.Op, name, zone string, count int, spot bool) error {
 func otherZones(o *store.Op, except, name string) string {
 	list := ""
 	for _, z := range zones(o) {
-		if z.Name == except || listsType(o.Faults.NoCapacity, name, z.Name) || listsType(o.Faults.NotOffered, name, z.Name) {
+		if z.Name == except || listsType(o.Faults.NoCapacity, name, z.Name) ||
+			listsType(o.Faults.NotOffered, name, z.Name) {
 			continue
 		}
 		if list != "" {
@@ -92,7 +125,7 @@ func otherZones(o *store.Op, except, name string) string {
 	return list
 }
 
-// listsType says whether a list names a type in a zone.
+// listsType reports whether a list names a type in a zone.
 func listsType(list []api.TypeInZone, name, zone string) bool {
 	for _, one := range list {
 		if one.Type == name && (one.Zone == "" || one.Zone == zone) {

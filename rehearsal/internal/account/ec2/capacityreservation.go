@@ -47,24 +47,28 @@ const CapacityReservations store.Token[CapacityReservation] = "aws:ec2/capacityR
 func capacityReservationType() store.Type[CapacityReservation] {
 	return store.Type[CapacityReservation]{
 		Service:   "EC2",
-		CreateAPI: "CreateCapacityReservation", UpdateAPI: "ModifyCapacityReservation", DeleteAPI: "CancelCapacityReservation",
+		CreateAPI: "CreateCapacityReservation", UpdateAPI: "ModifyCapacityReservation",
+		DeleteAPI:     "CancelCapacityReservation",
 		CreateSeconds: 5, // Terraform provider: waits for state active
 		Token:         CapacityReservations,
 		Item: func(o *store.Op, row *CapacityReservation) api.Item {
 			// Instances that use the reservation are priced as instances.
 			unused := float64(unusedReserved(o, row.InstanceType, row.AvailabilityZone))
-			return store.Bills(capacity.InstancePrices()[row.InstanceType]*unused, "bills at the On-Demand rate even when idle")
+			return store.Bills(capacity.InstancePrices()[row.InstanceType]*unused,
+				"bills at the On-Demand rate even when idle")
 		},
 		Create: func(o *store.Op, in *CapacityReservation) (string, error) {
 			if _, err := PickZone(o, in.AvailabilityZone, ""); err != nil {
 				return "", err
 			}
-			if err := checkCapacity(o, in.InstanceType, in.AvailabilityZone, in.InstanceCount, false); err != nil {
+			err := checkCapacity(o, in.InstanceType, in.AvailabilityZone, in.InstanceCount, false)
+			if err != nil {
 				return "", err
 			}
 			if in.EndDateType == "limited" && in.EndDate == "" {
 				// Source: EC2 API, CreateCapacityReservation, parameter EndDate.
-				return "", api.Errorf("MissingParameter", "EndDate is required when EndDateType is limited.")
+				return "", api.Errorf("MissingParameter",
+					"EndDate is required when EndDateType is limited.")
 			}
 			id := store.NewID("cr")
 			in.ARN, in.OwnerID = o.ARN("ec2", "capacity-reservation/"+id), o.AccountID

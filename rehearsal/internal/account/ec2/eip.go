@@ -35,20 +35,27 @@ func eipType() store.Type[Eip] {
 		Create: func(o *store.Op, in *Eip) (string, error) {
 			// Source: EC2 API error codes, AddressLimitExceeded; quota L-0263D0A3.
 			if float64(len(Eips.In(o))) >= AppliedQuota(o, QuotaElasticIPs) {
-				return "", api.Errorf("AddressLimitExceeded", "The maximum number of addresses has been reached.")
+				return "", api.Errorf("AddressLimitExceeded",
+					"The maximum number of addresses has been reached.")
 			}
 			id := store.NewID("eipalloc")
 			in.Domain, in.AllocationID = "vpc", id
 			in.ARN = o.ARN("ec2", "elastic-ip/"+id)
 			// 203.0.113.0/24 is reserved for documentation (RFC 5737).
 			in.PublicIP = fmt.Sprintf("203.0.113.%d", freeHost(o))
-			in.PublicDNS = "ec2-" + store.Dashed(in.PublicIP) + "." + o.Region + ".compute.amazonaws.com"
+			in.PublicDNS = "ec2-" + store.Dashed(
+				in.PublicIP) + "." + o.Region + ".compute.amazonaws.com"
 			return id, nil
 		},
 		Delete: func(_ *store.Op, id string, gone *Eip) error {
 			// Source: EC2 API error codes, InvalidIPAddress.InUse.
 			if gone.AssociationID != "" {
-				return api.Errorf("InvalidIPAddress.InUse", "The specified IP address is already in use. If you are trying to release an address, you must first disassociate it from the instance. (rehearsal: %s is associated as %s)", id, gone.AssociationID)
+				return api.Errorf("InvalidIPAddress.InUse",
+					"The specified IP address is already in use. If you are trying to release an "+
+						"address, you must first disassociate it from the instance. (rehearsal: "+
+						"%s "+
+						"is associated as %s)",
+					id, gone.AssociationID)
 			}
 			return nil
 		},

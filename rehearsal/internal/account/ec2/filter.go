@@ -15,16 +15,20 @@ type filter struct {
 
 // filterNames drops from names what a filter does not let through. keys gives the value of a
 // filter's name, and false for a filter that the rehearsal does not know.
-func filterNames(names []string, filters []filter, value func(name, key string) (string, bool)) ([]string, error) {
+func filterNames(names []string, filters []filter,
+	value func(name, key string) (string, bool)) ([]string, error) {
 	kept := []string{}
 	for _, name := range names {
 		keep := true
 		for _, f := range filters {
 			v, known := value(name, f.Name)
 			if !known {
-				return nil, api.Errorf("InvalidParameterValue", "The filter '%s' is invalid (a rehearsal does not know it)", f.Name)
+				return nil, api.Errorf("InvalidParameterValue",
+					"The filter '%s' is invalid (a rehearsal does not know it)", f.Name)
 			}
-			keep = keep && slices.ContainsFunc(f.Values, func(wanted string) bool { return matchesWildcard(wanted, v) })
+			keep = keep &&
+				slices.ContainsFunc(f.Values,
+					func(wanted string) bool { return matchesWildcard(wanted, v) })
 		}
 		if keep {
 			kept = append(kept, name)
@@ -41,7 +45,7 @@ func matchesWildcard(wanted, value string) bool {
 	return wanted == value
 }
 
-// hasTags says whether tags hold all that are wanted.
+// hasTags reports whether tags hold all that are wanted.
 func hasTags(tags, wanted map[string]string) bool {
 	for key, value := range wanted {
 		if tags[key] != value {
@@ -59,6 +63,8 @@ func exactlyOne(what string, found []string) error {
 	case 0:
 		return api.Errorf("NotFound", "no matching %s found", what).WithStatus(404)
 	default:
-		return api.Errorf("TooManyResults", "multiple %ss matched; use additional constraints to reduce matches to a single %s", what, what)
+		return api.Errorf("TooManyResults",
+			"multiple %ss matched; use additional constraints to reduce matches to a single %s",
+			what, what)
 	}
 }

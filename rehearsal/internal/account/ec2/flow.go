@@ -48,7 +48,7 @@ func flowsOf(o *store.Op, groupID string) []flow {
 	return slices.DeleteFunc(all, func(f flow) bool { return stripped(o, groupID, f) })
 }
 
-// stripped says whether a fault takes a rule away.
+// stripped reports whether a fault takes a rule away.
 func stripped(o *store.Op, groupID string, f flow) bool {
 	if f.ingress || !slices.Contains(f.peers, groupID) {
 		return false
@@ -62,7 +62,8 @@ func stripped(o *store.Op, groupID string, f flow) bool {
 
 func inlineFlow(rule GroupRule, groupID string, ingress bool) flow {
 	f := flow{
-		ingress: ingress, protocol: protocolNumber(rule.Protocol), from: rule.FromPort, to: rule.ToPort,
+		ingress: ingress, protocol: protocolNumber(rule.Protocol), from: rule.FromPort,
+		to:    rule.ToPort,
 		cidrs: rule.CidrBlocks, peers: slices.Clone(rule.SecurityGroups),
 	}
 	if rule.Self {
@@ -74,7 +75,8 @@ func inlineFlow(rule GroupRule, groupID string, ingress bool) flow {
 func ruleFlow(rule *SecurityGroupRule) flow {
 	f := flow{
 		ingress: rule.Type == "ingress", protocol: protocolNumber(rule.Protocol),
-		from: rule.FromPort, to: rule.ToPort, cidrs: append(slices.Clone(rule.CidrBlocks), rule.IPv6CidrBlocks...),
+		from: rule.FromPort, to: rule.ToPort,
+		cidrs: append(slices.Clone(rule.CidrBlocks), rule.IPv6CidrBlocks...),
 	}
 	switch {
 	case rule.Self:
@@ -102,9 +104,10 @@ func vpcFlow(rule *VpcSecurityGroupRule, ingress bool) flow {
 	return f
 }
 
-// same says whether two rules are one to EC2: direction, protocol, ports and a peer.
+// same reports whether two rules are one to EC2: direction, protocol, ports and a peer.
 func (f flow) same(other flow) bool {
-	if f.ingress != other.ingress || f.protocol != other.protocol || f.from != other.from || f.to != other.to {
+	if f.ingress != other.ingress || f.protocol != other.protocol || f.from != other.from ||
+		f.to != other.to {
 		return false
 	}
 	return Intersect(f.cidrs, other.cidrs) || Intersect(f.peers, other.peers)
@@ -118,15 +121,15 @@ func (f flow) peerText() string {
 	return strings.Join(append(slices.Clone(f.cidrs), f.peers...), ", ")
 }
 
-// all says whether the rule covers every protocol and port.
+// all reports whether the rule covers every protocol and port.
 func (f flow) all() bool { return f.protocol == "-1" }
 
-// covers says whether the rule lets a TCP port through.
+// covers reports whether the rule lets a TCP port through.
 func (f flow) covers(port int) bool {
 	return f.all() || (f.protocol == "tcp" || f.protocol == "6") && f.from <= port && port <= f.to
 }
 
-// AllowsSelf says what a group lets through to and from itself, whole. EFA needs both, and
+// AllowsSelf reports whether a group allows all traffic from and to itself. EFA needs both, and
 // a CIDR does not stand in for them.
 // Source: EC2 user guide, "Prepare an EFA-enabled security group".
 func AllowsSelf(o *store.Op, groupID string) (ingress, egress bool) {
@@ -139,12 +142,14 @@ func AllowsSelf(o *store.Op, groupID string) (ingress, egress bool) {
 	return ingress, egress
 }
 
-// CanConnect says whether TCP connections from interfaces with some groups reach a port
+// CanConnect reports whether TCP connections from interfaces with some groups reach a port
 // of interfaces with other groups. Addresses stand for both ends in rules with CIDRs.
-func CanConnect(o *store.Op, from []string, fromAddress string, to []string, toAddress string, port int) bool {
+func CanConnect(o *store.Op, from []string, fromAddress string, to []string, toAddress string,
+	port int) bool {
 	leaves := slices.ContainsFunc(from, func(group string) bool {
 		return slices.ContainsFunc(flowsOf(o, group), func(f flow) bool {
-			return !f.ingress && f.covers(port) && (Intersect(f.peers, to) || InAnyBlock(toAddress, f.cidrs))
+			return !f.ingress && f.covers(port) &&
+				(Intersect(f.peers, to) || InAnyBlock(toAddress, f.cidrs))
 		})
 	})
 	if !leaves || len(to) == 0 {
@@ -152,12 +157,13 @@ func CanConnect(o *store.Op, from []string, fromAddress string, to []string, toA
 	}
 	return slices.ContainsFunc(to, func(group string) bool {
 		return slices.ContainsFunc(flowsOf(o, group), func(f flow) bool {
-			return f.ingress && f.covers(port) && (Intersect(f.peers, from) || InAnyBlock(fromAddress, f.cidrs))
+			return f.ingress && f.covers(port) &&
+				(Intersect(f.peers, from) || InAnyBlock(fromAddress, f.cidrs))
 		})
 	})
 }
 
-// InAnyBlock says whether an address lies in one of some blocks.
+// InAnyBlock reports whether an address lies in one of some blocks.
 func InAnyBlock(address string, blocks []string) bool {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {

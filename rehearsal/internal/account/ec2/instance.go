@@ -39,7 +39,8 @@ func instanceResourceType() store.Type[Instance] {
 	return store.Type[Instance]{
 		Token: Instances, Internal: true, Service: "EC2",
 		Item: func(_ *store.Op, row *Instance) api.Item {
-			return store.Bills(capacity.InstancePrices()[row.Type], row.Type+" of node group "+row.NodeGroup)
+			return store.Bills(capacity.InstancePrices()[row.Type],
+				row.Type+" of node group "+row.NodeGroup)
 		},
 	}
 }
@@ -62,12 +63,15 @@ type NetworkInterface struct {
 func networkInterfaceType() store.Type[NetworkInterface] {
 	return store.Type[NetworkInterface]{
 		Token: Interfaces, Internal: true, Service: "EC2",
-		Item: func(_ *store.Op, row *NetworkInterface) api.Item { return api.Item{Note: "of " + row.Owner} },
+		Item: func(_ *store.Op, row *NetworkInterface) api.Item {
+			return api.Item{Note: "of " + row.Owner}
+		},
 	}
 }
 
 func HasPublicAddress(o *store.Op, found *Instance) bool {
-	return slices.ContainsFunc(found.Interfaces, func(id string) bool { return Interfaces.In(o)[id].PublicIP != "" })
+	return slices.ContainsFunc(found.Interfaces,
+		func(id string) bool { return Interfaces.In(o)[id].PublicIP != "" })
 }
 
 // PublicAddress is the address that an instance has on the internet.
@@ -115,8 +119,9 @@ func Launch(o *store.Op, made *Instance, data LaunchTemplateData, defaultGroup s
 	return attachInterfaces(o, made, data, defaultGroup)
 }
 
-// attachInterfaces gives an instance its interfaces and stores it.
-func attachInterfaces(o *store.Op, made *Instance, data LaunchTemplateData, defaultGroup string) error {
+// attachInterfaces creates the interfaces of an instance and stores the instance.
+func attachInterfaces(o *store.Op, made *Instance, data LaunchTemplateData,
+	defaultGroup string) error {
 	nics := data.NetworkInterfaces
 	if len(nics) == 0 {
 		// Source: EKS user guide, "Using custom security groups": the cluster's group,
@@ -135,7 +140,12 @@ func attachInterfaces(o *store.Op, made *Instance, data LaunchTemplateData, defa
 			// Source: EC2 user guide: an interface without groups gets the VPC's default.
 			groups = []string{Vpcs.In(o)[made.VpcID].DefaultSecurityGroupID}
 		}
-		attached := &NetworkInterface{SubnetID: made.SubnetID, SecurityGroups: groups, Owner: id, InterfaceType: nic.InterfaceType}
+		attached := &NetworkInterface{
+			SubnetID:       made.SubnetID,
+			SecurityGroups: groups,
+			Owner:          id,
+			InterfaceType:  nic.InterfaceType,
+		}
 		if attached.InterfaceType == "" {
 			attached.InterfaceType = "interface"
 		}
@@ -150,7 +160,8 @@ func attachInterfaces(o *store.Op, made *Instance, data LaunchTemplateData, defa
 		if intValue(nic.DeviceIndex) == 0 && intValue(nic.NetworkCardIndex) == 0 {
 			made.PrivateIP = attached.PrivateIP
 			public := nic.AssociatePublicIPAddress == "true" ||
-				nic.AssociatePublicIPAddress == "" && Subnets.In(o)[made.SubnetID].MapPublicIPOnLaunch
+				nic.AssociatePublicIPAddress == "" &&
+					Subnets.In(o)[made.SubnetID].MapPublicIPOnLaunch
 			if public {
 				attached.PublicIP = "198.51.100." + made.PrivateIP[strings.LastIndex(made.PrivateIP, ".")+1:]
 			}

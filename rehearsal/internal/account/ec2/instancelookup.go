@@ -64,18 +64,28 @@ func getInstanceType(_ *store.Op, args struct {
 }) (any, error) {
 	t, ok := FindInstanceType(args.InstanceType)
 	if !ok {
-		return nil, api.Errorf("InvalidInstanceType", "The following supplied instance types do not exist: [%s]", args.InstanceType)
+		return nil, api.Errorf("InvalidInstanceType",
+			"The following supplied instance types do not exist: [%s]", args.InstanceType)
 	}
 	result := instanceTypeResult{
-		CurrentGeneration: true, DefaultCores: t.VCPU / 2, DefaultThreadsPerCore: 2, DefaultVcpus: t.VCPU,
-		EfaMaximumInterfaces: t.EFA, EfaSupported: t.EFA > 0, EnaSupport: "required", Gpuses: []gpuResult{},
-		Hypervisor: "nitro", ID: t.Name, InstanceType: t.Name, MaximumIpv4AddressesPerIface: t.Addresses,
-		MaximumNetworkCards: t.NetworkCards, MaximumNetworkInterfaces: t.Interfaces, MemorySize: t.MemoryMiB,
+		CurrentGeneration: true, DefaultCores: t.VCPU / 2, DefaultThreadsPerCore: 2,
+		DefaultVcpus:         t.VCPU,
+		EfaMaximumInterfaces: t.EFA, EfaSupported: t.EFA > 0, EnaSupport: "required",
+		Gpuses:     []gpuResult{},
+		Hypervisor: "nitro", ID: t.Name, InstanceType: t.Name,
+		MaximumIpv4AddressesPerIface: t.Addresses,
+		MaximumNetworkCards:          t.NetworkCards, MaximumNetworkInterfaces: t.Interfaces,
+		MemorySize:         t.MemoryMiB,
 		NetworkPerformance: t.Network, SupportedArchitectures: []string{"x86_64"},
 		SupportedPlacementStrategies: []string{"cluster", "partition", "spread"},
-		SupportedUsagesClasses:       []string{"on-demand", "spot"}, SupportedVirtualizationTypes: []string{"hvm"},
+		SupportedUsagesClasses: []string{
+			"on-demand",
+			"spot",
+		}, SupportedVirtualizationTypes: []string{"hvm"},
 		TotalGpuMemory: t.GPU.Count * t.GPU.MemoryMiB, EncryptionInTransitSupported: true,
-		SupportedRootDeviceTypes: []string{"ebs"}, EbsOptimizedSupport: "default", EbsEncryptionSupport: "supported",
+		SupportedRootDeviceTypes: []string{
+			"ebs",
+		}, EbsOptimizedSupport: "default", EbsEncryptionSupport: "supported",
 		Ipv6Supported: true, InstanceStorageSupported: t.GPU.Count > 0,
 	}
 	if strings.HasPrefix(t.Name, "t3.") {
@@ -84,10 +94,24 @@ func getInstanceType(_ *store.Op, args struct {
 		result.BurstablePerformanceSupported = true
 	}
 	if t.GPU.Count > 0 {
-		result.Gpuses = []gpuResult{{Count: t.GPU.Count, Manufacturer: "NVIDIA", MemorySize: t.GPU.MemoryMiB, Name: t.GPU.Name}}
+		result.Gpuses = []gpuResult{
+			{
+				Count:        t.GPU.Count,
+				Manufacturer: "NVIDIA",
+				MemorySize:   t.GPU.MemoryMiB,
+				Name:         t.GPU.Name,
+			},
+		}
 	}
 	for i := range t.NetworkCards {
-		result.NetworkCards = append(result.NetworkCards, networkCardResult{Index: i, MaximumInterfaces: max(1, t.Interfaces/t.NetworkCards), Performance: t.Network})
+		result.NetworkCards = append(
+			result.NetworkCards,
+			networkCardResult{
+				Index:             i,
+				MaximumInterfaces: max(1, t.Interfaces/t.NetworkCards),
+				Performance:       t.Network,
+			},
+		)
 	}
 	return result, nil
 }
@@ -163,7 +187,13 @@ func getInstanceTypeOfferings(o *store.Op, args offeringsArgs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := offeringsResult{ID: o.Region, LocationType: args.LocationType, InstanceTypes: []string{}, LocationTypes: []string{}, Locations: []string{}}
+	result := offeringsResult{
+		ID:            o.Region,
+		LocationType:  args.LocationType,
+		InstanceTypes: []string{},
+		LocationTypes: []string{},
+		Locations:     []string{},
+	}
 	for _, pair := range kept {
 		name, location, _ := strings.Cut(pair, " ")
 		result.InstanceTypes = append(result.InstanceTypes, name)
@@ -203,37 +233,53 @@ type instancesResult struct {
 
 // getInstances lists running instances. EKS tags those of a node group with its name.
 func getInstances(o *store.Op, args instancesArgs) (any, error) {
-	kept, err := filterNames(Instances.In(o).IDs(), args.Filters, func(id, key string) (string, bool) {
-		found := Instances.In(o)[id]
-		switch key {
-		case "instance-type":
-			return found.Type, true
-		case "availability-zone":
-			return found.Zone, true
-		case "subnet-id":
-			return found.SubnetID, true
-		case "vpc-id":
-			return found.VpcID, true
-		case "instance-state-name":
-			return "running", true
-		case "instance-lifecycle":
-			// Source: EC2 API, DescribeInstances: spot, scheduled or capacity-block; on-demand instances have none.
-			return map[bool]string{true: "spot"}[found.Spot], true
-		case "tag:eks:cluster-name":
-			return found.Cluster, true
-		case "tag:eks:nodegroup-name":
-			return found.NodeGroup, true
-		default:
-			return "", false
-		}
-	})
+	kept, err := filterNames(
+		Instances.In(o).IDs(),
+		args.Filters,
+		func(id, key string) (string, bool) {
+			found := Instances.In(o)[id]
+			switch key {
+			case "instance-type":
+				return found.Type, true
+			case "availability-zone":
+				return found.Zone, true
+			case "subnet-id":
+				return found.SubnetID, true
+			case "vpc-id":
+				return found.VpcID, true
+			case "instance-state-name":
+				return "running", true
+			case "instance-lifecycle":
+				// Source: EC2 API, DescribeInstances: spot, scheduled or capacity-block; on-demand
+				// instances have none.
+				return map[bool]string{true: "spot"}[found.Spot], true
+			case "tag:eks:cluster-name":
+				return found.Cluster, true
+			case "tag:eks:nodegroup-name":
+				return found.NodeGroup, true
+			default:
+				return "", false
+			}
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
-	result := instancesResult{ID: o.Region, IDs: []string{}, PrivateIPs: []string{}, PublicIPs: []string{}}
+	result := instancesResult{
+		ID:         o.Region,
+		IDs:        []string{},
+		PrivateIPs: []string{},
+		PublicIPs:  []string{},
+	}
 	for _, id := range kept {
 		found := Instances.In(o)[id]
-		if !hasTags(map[string]string{"eks:cluster-name": found.Cluster, "eks:nodegroup-name": found.NodeGroup}, args.InstanceTags) {
+		if !hasTags(
+			map[string]string{
+				"eks:cluster-name":   found.Cluster,
+				"eks:nodegroup-name": found.NodeGroup,
+			},
+			args.InstanceTags,
+		) {
 			continue
 		}
 		result.IDs = append(result.IDs, id)
@@ -261,12 +307,17 @@ type instanceResult struct {
 func getInstance(o *store.Op, args instanceArgs) (any, error) {
 	found, ok := Instances.In(o)[args.InstanceID]
 	if !ok {
-		return nil, api.Errorf("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", args.InstanceID)
+		return nil, api.Errorf("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist",
+			args.InstanceID)
 	}
 	return instanceResult{
-		AvailabilityZone: found.Zone, ID: args.InstanceID, InstanceID: args.InstanceID, InstanceState: "running",
-		InstanceType: found.Type, PrivateIP: found.PrivateIP, SubnetID: found.SubnetID,
-		Tags: map[string]string{"eks:cluster-name": found.Cluster, "eks:nodegroup-name": found.NodeGroup},
+		AvailabilityZone: found.Zone, ID: args.InstanceID, InstanceID: args.InstanceID,
+		InstanceState: "running",
+		InstanceType:  found.Type, PrivateIP: found.PrivateIP, SubnetID: found.SubnetID,
+		Tags: map[string]string{
+			"eks:cluster-name":   found.Cluster,
+			"eks:nodegroup-name": found.NodeGroup,
+		},
 	}, nil
 }
 
@@ -284,15 +335,17 @@ type spotPriceResult struct {
 	SpotPriceTimestamp string `json:"spotPriceTimestamp"`
 }
 
-// getSpotPrice gives 40 % of the On-Demand price: spot prices move, and a rehearsal
-// knows none of today.
+// getSpotPrice returns 40 % of the On-Demand price: spot prices change, and a rehearsal has no
+// current one.
 func getSpotPrice(o *store.Op, args spotPriceArgs) (any, error) {
 	t, ok := FindInstanceType(args.InstanceType)
 	if !ok {
-		return nil, api.Errorf("InvalidInstanceType", "The following supplied instance types do not exist: [%s]", args.InstanceType)
+		return nil, api.Errorf("InvalidInstanceType",
+			"The following supplied instance types do not exist: [%s]", args.InstanceType)
 	}
 	return spotPriceResult{
 		AvailabilityZone: args.AvailabilityZone, ID: o.Region, InstanceType: t.Name,
-		SpotPrice: fmt.Sprintf("%.6f", capacity.InstancePrices()[t.Name]*0.4), SpotPriceTimestamp: o.Now.Format(time.RFC3339),
+		SpotPrice: fmt.Sprintf("%.6f",
+			capacity.InstancePrices()[t.Name]*0.4), SpotPriceTimestamp: o.Now.Format(time.RFC3339),
 	}, nil
 }

@@ -21,7 +21,8 @@ const InternetGateways store.Token[InternetGateway] = "aws:ec2/internetGateway:I
 func internetGatewayType() store.Type[InternetGateway] {
 	return store.Type[InternetGateway]{
 		Service:   "EC2",
-		CreateAPI: "CreateInternetGateway", UpdateAPI: "AttachInternetGateway", DeleteAPI: "DetachInternetGateway",
+		CreateAPI: "CreateInternetGateway", UpdateAPI: "AttachInternetGateway",
+		DeleteAPI:     "DetachInternetGateway",
 		CreateSeconds: 1, // Terraform provider: attach waiter
 		// Source: pulumi-aws, default delete timeout: 20 minutes.
 		RetrySeconds: 1200,
@@ -61,7 +62,8 @@ func checkAttach(o *store.Op, vpcID string) error {
 		return err
 	}
 	if internetGatewayOf(o, vpcID) != "" {
-		return api.Errorf("InvalidParameterValue", "Network %s already has an internet gateway attached", vpcID)
+		return api.Errorf("InvalidParameterValue",
+			"Network %s already has an internet gateway attached", vpcID)
 	}
 	return nil
 }
@@ -76,7 +78,10 @@ func checkDetach(o *store.Op, id, vpcID string) error {
 		found := Interfaces.In(o)[interfaceID]
 		subnet, ok := Subnets.In(o)[found.SubnetID]
 		if ok && subnet.VpcID == vpcID && found.PublicIP != "" {
-			return api.Errorf("DependencyViolation", "Network %s has some mapped public address(es). Please unmap those public address(es) before detaching the gateway. (rehearsal: %s of %s; gateway %s)", vpcID, found.PublicIP, found.Owner, id)
+			return api.Errorf("DependencyViolation",
+				"Network %s has some mapped public address(es). Please unmap those public "+
+					"address(es) before detaching the gateway. (rehearsal: %s of %s; gateway %s)",
+				vpcID, found.PublicIP, found.Owner, id)
 		}
 	}
 	return nil

@@ -16,11 +16,12 @@ const LaunchTemplates store.Token[LaunchTemplate] = "aws:ec2/launchTemplate:Laun
 func launchTemplateType() store.Type[LaunchTemplate] {
 	return store.Type[LaunchTemplate]{
 		Service:   "EC2",
-		CreateAPI: "CreateLaunchTemplate", UpdateAPI: "CreateLaunchTemplateVersion", DeleteAPI: "DeleteLaunchTemplate",
-		Token:  LaunchTemplates,
-		Item:   store.HoldsName[LaunchTemplate],
-		Create: createLaunchTemplate,
-		Update: updateLaunchTemplate,
+		CreateAPI: "CreateLaunchTemplate", UpdateAPI: "CreateLaunchTemplateVersion",
+		DeleteAPI: "DeleteLaunchTemplate",
+		Token:     LaunchTemplates,
+		Item:      store.HoldsName[LaunchTemplate],
+		Create:    createLaunchTemplate,
+		Update:    updateLaunchTemplate,
 	}
 }
 
@@ -28,12 +29,16 @@ func createLaunchTemplate(o *store.Op, in *LaunchTemplate) (string, error) {
 	in.Name = store.Named(in.Name, in.NamePrefix)
 	// Source: EC2 API, CreateLaunchTemplate, LaunchTemplateName: 3 to 128 characters.
 	if len(in.Name) < 3 || len(in.Name) > 128 {
-		return "", api.Errorf("InvalidLaunchTemplateName.MalformedException", "Launch template name must be between 3 and 128 characters, and may contain letters, numbers, and the following characters: - ( ) . / _. Got %q.", in.Name)
+		return "", api.Errorf("InvalidLaunchTemplateName.MalformedException",
+			"Launch template name must be between 3 and 128 characters, and may contain letters, "+
+				"numbers, and the following characters: - ( ) . / _. Got %q.",
+			in.Name)
 	}
 	for _, id := range LaunchTemplates.In(o).IDs() {
 		// Source: EC2 API error codes.
 		if LaunchTemplates.In(o)[id].Name == in.Name {
-			return "", api.Errorf("InvalidLaunchTemplateName.AlreadyExistsException", "Launch template name already in use.")
+			return "", api.Errorf("InvalidLaunchTemplateName.AlreadyExistsException",
+				"Launch template name already in use.")
 		}
 	}
 	if err := checkTemplateData(in.LaunchTemplateData); err != nil {
@@ -60,23 +65,28 @@ func updateLaunchTemplate(o *store.Op, _ string, old, in *LaunchTemplate) error 
 	case in.UpdateDefaultVersion:
 		in.DefaultVersion = in.LatestVersion
 	case in.DefaultVersion > in.LatestVersion:
-		return api.Errorf("InvalidLaunchTemplateId.VersionNotFound", "Could not find the specified version %d for the launch template", in.DefaultVersion)
+		return api.Errorf("InvalidLaunchTemplateId.VersionNotFound",
+			"Could not find the specified version %d for the launch template", in.DefaultVersion)
 	}
 	return nil
 }
 
-// checkTemplateData holds what CreateLaunchTemplate itself refuses.
+// checkTemplateData checks what CreateLaunchTemplate itself checks.
 func checkTemplateData(data LaunchTemplateData) error {
 	for _, nic := range data.NetworkInterfaces {
 		switch nic.InterfaceType {
 		case "", "interface", "efa", "efa-only":
 		default:
 			// Source: EC2 API, LaunchTemplateInstanceNetworkInterfaceSpecificationRequest.
-			return api.Errorf("InvalidParameterValue", "Value (%s) for parameter interfaceType is invalid. Valid values: interface | efa | efa-only", nic.InterfaceType)
+			return api.Errorf("InvalidParameterValue",
+				"Value (%s) for parameter interfaceType is invalid. Valid values: interface | "+
+					"efa | efa-only",
+				nic.InterfaceType)
 		}
 		for name, value := range map[string]string{"deleteOnTermination": nic.DeleteOnTermination, "associatePublicIpAddress": nic.AssociatePublicIPAddress} {
 			if value != "" && value != "true" && value != "false" {
-				return api.Errorf("ValidationError", "%s must be \"true\" or \"false\", got %q", name, value)
+				return api.Errorf("ValidationError", "%s must be \"true\" or \"false\", got %q",
+					name, value)
 			}
 		}
 	}
@@ -91,9 +101,14 @@ func checkMetadata(m *MetadataOptions) error {
 	switch {
 	case m == nil:
 	case m.HTTPTokens != "" && m.HTTPTokens != "optional" && m.HTTPTokens != "required":
-		return api.Errorf("InvalidParameterValue", "Value (%s) for parameter HttpTokens is invalid. Valid values: optional | required", m.HTTPTokens)
+		return api.Errorf("InvalidParameterValue",
+			"Value (%s) for parameter HttpTokens is invalid. Valid values: optional | required",
+			m.HTTPTokens)
 	case m.HTTPPutResponseHopLimit < 0 || m.HTTPPutResponseHopLimit > 64:
-		return api.Errorf("InvalidParameterValue", "Value (%d) for parameter HttpPutResponseHopLimit is invalid. Possible values: Integers from 1 to 64", m.HTTPPutResponseHopLimit)
+		return api.Errorf("InvalidParameterValue",
+			"Value (%d) for parameter HttpPutResponseHopLimit is invalid. Possible values: "+
+				"Integers from 1 to 64",
+			m.HTTPPutResponseHopLimit)
 	}
 	return nil
 }
@@ -103,12 +118,16 @@ func checkReservation(spec *CapacitySpecification) error {
 	if spec == nil || spec.CapacityReservationTarget == nil {
 		return nil
 	}
-	if spec.CapacityReservationPreference != "" && spec.CapacityReservationPreference != "capacity-reservations-only" {
-		return api.Errorf("InvalidParameterCombination", "You can't specify both CapacityReservationPreference and CapacityReservationTarget.")
+	if spec.CapacityReservationPreference != "" &&
+		spec.CapacityReservationPreference != "capacity-reservations-only" {
+		return api.Errorf("InvalidParameterCombination",
+			"You can't specify both CapacityReservationPreference and CapacityReservationTarget.")
 	}
 	target := spec.CapacityReservationTarget
 	if target.CapacityReservationID != "" && target.CapacityReservationResourceGroupARN != "" {
-		return api.Errorf("InvalidParameterCombination", "CapacityReservationId and CapacityReservationResourceGroupArn cannot be specified together.")
+		return api.Errorf("InvalidParameterCombination",
+			"CapacityReservationId and CapacityReservationResourceGroupArn cannot be specified "+
+				"together.")
 	}
 	return nil
 }
@@ -116,13 +135,16 @@ func checkReservation(spec *CapacitySpecification) error {
 // TemplateVersion finds a version of a launch template, which an id or a name gives, by
 // number, $Latest or $Default.
 func TemplateVersion(o *store.Op, id, name, version string) (TemplateVersionData, error) {
-	found := LaunchTemplates.In(o).Any(func(row *LaunchTemplate) bool { return id == "" && name != "" && row.Name == name })
+	found := LaunchTemplates.In(o).Any(
+		func(row *LaunchTemplate) bool { return id == "" && name != "" && row.Name == name })
 	if _, ok := LaunchTemplates.In(o)[id]; ok {
 		found = id
 	}
 	if found == "" {
 		return TemplateVersionData{}, api.Errorf("InvalidRequestException",
-			"Launch template %s%s does not exist or is not accessible. (InvalidLaunchTemplateId.NotFound)", id, name)
+			"Launch template %s%s does not exist or is not accessible. "+
+				"(InvalidLaunchTemplateId.NotFound)",
+			id, name)
 	}
 	template := LaunchTemplates.In(o)[found]
 	number := 0
@@ -136,10 +158,15 @@ func TemplateVersion(o *store.Op, id, name, version string) (TemplateVersionData
 		number, err = strconv.Atoi(version)
 		if err != nil || number < 1 || number > len(template.Versions) {
 			return TemplateVersionData{}, api.Errorf("InvalidRequestException",
-				"Launch template version %q of %s does not exist; it has 1 to %d.", version, found, len(template.Versions))
+				"Launch template version %q of %s does not exist; it has 1 to %d.", version, found,
+				len(template.Versions))
 		}
 	}
-	return TemplateVersionData{ID: found, Version: number, LaunchTemplateData: template.Versions[number-1]}, nil
+	return TemplateVersionData{
+		ID:                 found,
+		Version:            number,
+		LaunchTemplateData: template.Versions[number-1],
+	}, nil
 }
 
 // TemplateVersionData is one version of a launch template.

@@ -57,7 +57,7 @@ type EBS struct {
 	VolumeType          string `json:"volumeType,omitempty" aws:"default"`
 }
 
-// CapacitySpecification says how capacity reservations are used.
+// CapacitySpecification selects the capacity reservations to use.
 type CapacitySpecification struct {
 	CapacityReservationPreference string                     `json:"capacityReservationPreference,omitempty"`
 	CapacityReservationTarget     *CapacityReservationTarget `json:"capacityReservationTarget,omitempty"`
@@ -75,7 +75,7 @@ type InstanceProfileRef struct {
 	Name string `json:"name,omitempty"`
 }
 
-// InstanceMarketOptions says spot, capacity-block or nothing.
+// InstanceMarketOptions is the purchasing option: spot, capacity-block or none.
 type InstanceMarketOptions struct {
 	MarketType string `json:"marketType,omitempty"`
 }
@@ -93,7 +93,7 @@ type Monitoring struct {
 	Enabled bool `json:"enabled,omitempty"`
 }
 
-// Hibernation says whether instances may hibernate.
+// Hibernation reports whether instances may hibernate.
 type Hibernation struct {
 	Configured bool `json:"configured" aws:"required"`
 }
@@ -111,7 +111,7 @@ type TemplateNetworkInterface struct {
 	SubnetID                 string   `json:"subnetId,omitempty"`
 }
 
-// Placement says where instances are placed.
+// Placement is where instances are placed.
 type Placement struct {
 	AvailabilityZone string `json:"availabilityZone,omitempty"`
 	GroupName        string `json:"groupName,omitempty"`

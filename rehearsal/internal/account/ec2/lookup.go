@@ -38,11 +38,14 @@ func getVpc(o *store.Op, args lookupArgs) (any, error) {
 		vpc := Vpcs.In(o)[id]
 		// A rehearsed account has no default VPC, as in many companies.
 		isDefault := args.Default != nil && *args.Default
-		if !isDefault && (args.ID == "" || args.ID == id) && (args.CidrBlock == "" || args.CidrBlock == vpc.CidrBlock) && hasTags(vpc.TagsAll, args.Tags) {
+		if !isDefault && (args.ID == "" || args.ID == id) &&
+			(args.CidrBlock == "" || args.CidrBlock == vpc.CidrBlock) &&
+			hasTags(vpc.TagsAll, args.Tags) {
 			found = append(found, id)
 		}
 	}
-	found, err := filterNames(found, args.Filters, func(id, key string) (string, bool) { return vpcFilter(o, id, key) })
+	found, err := filterNames(found, args.Filters,
+		func(id, key string) (string, bool) { return vpcFilter(o, id, key) })
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +54,10 @@ func getVpc(o *store.Op, args lookupArgs) (any, error) {
 	}
 	vpc := Vpcs.In(o)[found[0]]
 	return vpcResult{
-		ARN: vpc.ARN, CidrBlock: vpc.CidrBlock, EnableDNSHostnames: vpc.EnableDNSHostnames, EnableDNSSupport: *vpc.EnableDNSSupport,
-		ID: found[0], InstanceTenancy: vpc.InstanceTenancy, MainRouteTableID: vpc.MainRouteTableID, OwnerID: vpc.OwnerID, State: "available", Tags: vpc.TagsAll,
+		ARN: vpc.ARN, CidrBlock: vpc.CidrBlock, EnableDNSHostnames: vpc.EnableDNSHostnames,
+		EnableDNSSupport: *vpc.EnableDNSSupport,
+		ID:               found[0], InstanceTenancy: vpc.InstanceTenancy, MainRouteTableID: vpc.MainRouteTableID,
+		OwnerID: vpc.OwnerID, State: "available", Tags: vpc.TagsAll,
 	}, nil
 }
 
@@ -79,8 +84,10 @@ type idsResult struct {
 }
 
 func getVpcs(o *store.Op, args lookupArgs) (any, error) {
-	found, err := filterNames(Vpcs.In(o).IDs(), args.Filters, func(id, key string) (string, bool) { return vpcFilter(o, id, key) })
-	found = slices.DeleteFunc(found, func(id string) bool { return !hasTags(Vpcs.In(o)[id].TagsAll, args.Tags) })
+	found, err := filterNames(Vpcs.In(o).IDs(), args.Filters,
+		func(id, key string) (string, bool) { return vpcFilter(o, id, key) })
+	found = slices.DeleteFunc(found,
+		func(id string) bool { return !hasTags(Vpcs.In(o)[id].TagsAll, args.Tags) })
 	return idsResult{ID: o.Region, IDs: found}, err
 }
 
@@ -134,8 +141,10 @@ func subnetFilter(o *store.Op, id, key string) (string, bool) {
 }
 
 func getSubnets(o *store.Op, args lookupArgs) (any, error) {
-	found, err := filterNames(Subnets.In(o).IDs(), args.Filters, func(id, key string) (string, bool) { return subnetFilter(o, id, key) })
-	found = slices.DeleteFunc(found, func(id string) bool { return !hasTags(Subnets.In(o)[id].TagsAll, args.Tags) })
+	found, err := filterNames(Subnets.In(o).IDs(), args.Filters,
+		func(id, key string) (string, bool) { return subnetFilter(o, id, key) })
+	found = slices.DeleteFunc(found,
+		func(id string) bool { return !hasTags(Subnets.In(o)[id].TagsAll, args.Tags) })
 	return idsResult{ID: o.Region, IDs: found}, err
 }
 
@@ -154,14 +163,16 @@ type subnetResult struct {
 }
 
 func getSubnet(o *store.Op, args lookupArgs) (any, error) {
-	found, err := filterNames(Subnets.In(o).IDs(), args.Filters, func(id, key string) (string, bool) { return subnetFilter(o, id, key) })
+	found, err := filterNames(Subnets.In(o).IDs(), args.Filters,
+		func(id, key string) (string, bool) { return subnetFilter(o, id, key) })
 	if err != nil {
 		return nil, err
 	}
 	found = slices.DeleteFunc(found, func(id string) bool {
 		subnet := Subnets.In(o)[id]
 		return args.ID != "" && args.ID != id || args.VpcID != "" && args.VpcID != subnet.VpcID ||
-			args.CidrBlock != "" && args.CidrBlock != subnet.CidrBlock || !hasTags(subnet.TagsAll, args.Tags)
+			args.CidrBlock != "" &&
+				args.CidrBlock != subnet.CidrBlock || !hasTags(subnet.TagsAll, args.Tags)
 	})
 	if err := exactlyOne("EC2 Subnet", found); err != nil {
 		return nil, err
@@ -170,9 +181,11 @@ func getSubnet(o *store.Op, args lookupArgs) (any, error) {
 	// Source: VPC user guide: five addresses of each subnet are AWS's.
 	room := 1<<(32-netip.MustParsePrefix(subnet.CidrBlock).Bits()) - 5
 	return subnetResult{
-		ARN: subnet.ARN, AvailabilityZone: subnet.AvailabilityZone, AvailabilityZoneID: subnet.AvailabilityZoneID,
-		AvailableIPAddressCount: room, CidrBlock: subnet.CidrBlock, ID: found[0], MapPublicIPOnLaunch: subnet.MapPublicIPOnLaunch,
-		OwnerID: subnet.OwnerID, State: "available", Tags: subnet.TagsAll, VpcID: subnet.VpcID,
+		ARN: subnet.ARN, AvailabilityZone: subnet.AvailabilityZone,
+		AvailabilityZoneID:      subnet.AvailabilityZoneID,
+		AvailableIPAddressCount: room, CidrBlock: subnet.CidrBlock, ID: found[0],
+		MapPublicIPOnLaunch: subnet.MapPublicIPOnLaunch,
+		OwnerID:             subnet.OwnerID, State: "available", Tags: subnet.TagsAll, VpcID: subnet.VpcID,
 	}, nil
 }
 
@@ -186,14 +199,18 @@ type securityGroupResult struct {
 }
 
 func getSecurityGroup(o *store.Op, args lookupArgs) (any, error) {
-	found, err := filterNames(SecurityGroups.In(o).IDs(), args.Filters, func(id, key string) (string, bool) {
-		group := SecurityGroups.In(o)[id]
-		if tag, ok := strings.CutPrefix(key, "tag:"); ok {
-			return group.TagsAll[tag], true
-		}
-		value, ok := map[string]string{"group-id": id, "group-name": group.Name, "vpc-id": group.VpcID}[key]
-		return value, ok
-	})
+	found, err := filterNames(
+		SecurityGroups.In(o).IDs(),
+		args.Filters,
+		func(id, key string) (string, bool) {
+			group := SecurityGroups.In(o)[id]
+			if tag, ok := strings.CutPrefix(key, "tag:"); ok {
+				return group.TagsAll[tag], true
+			}
+			value, ok := map[string]string{"group-id": id, "group-name": group.Name, "vpc-id": group.VpcID}[key]
+			return value, ok
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -206,5 +223,12 @@ func getSecurityGroup(o *store.Op, args lookupArgs) (any, error) {
 		return nil, err
 	}
 	group := SecurityGroups.In(o)[found[0]]
-	return securityGroupResult{ARN: group.ARN, Description: group.Description, ID: found[0], Name: group.Name, Tags: group.TagsAll, VpcID: group.VpcID}, nil
+	return securityGroupResult{
+		ARN:         group.ARN,
+		Description: group.Description,
+		ID:          found[0],
+		Name:        group.Name,
+		Tags:        group.TagsAll,
+		VpcID:       group.VpcID,
+	}, nil
 }

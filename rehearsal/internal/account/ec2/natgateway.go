@@ -30,8 +30,10 @@ func natGatewayType() store.Type[NatGateway] {
 		CreateSeconds: 100, // Terraform provider: usually 1.5 to 2 minutes
 		DeleteSeconds: 60,  // Terraform provider: usually about a minute
 		Token:         NatGateways,
-		Item:          func(*store.Op, *NatGateway) api.Item { return store.Bills(capacity.NATGatewayUSD, "") },
-		Create:        createNatGateway,
+		Item: func(*store.Op, *NatGateway) api.Item {
+			return store.Bills(capacity.NATGatewayUSD, "")
+		},
+		Create: createNatGateway,
 		Delete: func(o *store.Op, _ string, gone *NatGateway) error {
 			delete(Interfaces.In(o), gone.NetworkInterfaceID)
 			if eip, ok := Eips.In(o)[gone.AllocationID]; ok {
@@ -53,19 +55,25 @@ func createNatGateway(o *store.Op, in *NatGateway) (string, error) {
 	eip, ok := Eips.In(o)[in.AllocationID]
 	switch {
 	case in.ConnectivityType == "private" && in.AllocationID != "":
-		return "", api.Errorf("InvalidParameterCombination", "You cannot specify an allocation ID for a private NAT gateway.")
+		return "", api.Errorf("InvalidParameterCombination",
+			"You cannot specify an allocation ID for a private NAT gateway.")
 	case in.ConnectivityType == "private":
 	case in.AllocationID == "":
 		// Source: EC2 API, CreateNatGateway: AllocationId is required for public ones.
-		return "", api.Errorf("MissingParameter", "The request must include the AllocationId parameter. Add the required parameter and retry the request.")
+		return "", api.Errorf("MissingParameter",
+			"The request must include the AllocationId parameter. Add the required parameter and "+
+				"retry the request.")
 	case !ok:
-		return "", api.Errorf("InvalidAllocationID.NotFound", "The allocation ID '%s' does not exist", in.AllocationID)
+		return "", api.Errorf("InvalidAllocationID.NotFound",
+			"The allocation ID '%s' does not exist", in.AllocationID)
 	case eip.AssociationID != "":
 		// Source: VPC user guide, "Troubleshoot NAT gateways", Resource.AlreadyAssociated.
-		return "", api.Errorf("Resource.AlreadyAssociated", "Elastic IP address [%s] is already associated", in.AllocationID)
+		return "", api.Errorf("Resource.AlreadyAssociated",
+			"Elastic IP address [%s] is already associated", in.AllocationID)
 	case internetGatewayOf(o, subnet.VpcID) == "":
 		// Source: VPC user guide, "Troubleshoot NAT gateways", Gateway.NotAttached.
-		return "", api.Errorf("Gateway.NotAttached", "Network %s has no Internet gateway attached", subnet.VpcID)
+		return "", api.Errorf("Gateway.NotAttached", "Network %s has no Internet gateway attached",
+			subnet.VpcID)
 	}
 	address, err := NextAddress(o, in.SubnetID)
 	if err != nil {
@@ -74,7 +82,12 @@ func createNatGateway(o *store.Op, in *NatGateway) (string, error) {
 	id := store.NewID("nat")
 	in.NetworkInterfaceID = store.NewID("eni")
 	in.PrivateIP = address
-	nic := &NetworkInterface{SubnetID: in.SubnetID, Owner: id, InterfaceType: "nat_gateway", PrivateIP: address}
+	nic := &NetworkInterface{
+		SubnetID:      in.SubnetID,
+		Owner:         id,
+		InterfaceType: "nat_gateway",
+		PrivateIP:     address,
+	}
 	if eip != nil {
 		eip.AssociationID = store.NewID("eipassoc")
 		in.AssociationID, in.PublicIP, nic.PublicIP = eip.AssociationID, eip.PublicIP, eip.PublicIP

@@ -26,7 +26,8 @@ const PlacementGroups store.Token[PlacementGroup] = "aws:ec2/placementGroup:Plac
 func placementGroupType() store.Type[PlacementGroup] {
 	return store.Type[PlacementGroup]{
 		Service:   "EC2",
-		CreateAPI: "CreatePlacementGroup", UpdateAPI: "CreateTags", DeleteAPI: "DeletePlacementGroup",
+		CreateAPI: "CreatePlacementGroup", UpdateAPI: "CreateTags",
+		DeleteAPI:     "DeletePlacementGroup",
 		CreateSeconds: 2, // Terraform provider: waits for state available
 		DeleteSeconds: 2, // Terraform provider: waits for state deleted
 		Token:         PlacementGroups,
@@ -34,11 +35,15 @@ func placementGroupType() store.Type[PlacementGroup] {
 		Create: func(o *store.Op, in *PlacementGroup) (string, error) {
 			// Source: EC2 API, CreatePlacementGroup, parameter Strategy.
 			if !slices.Contains([]string{"cluster", "spread", "partition"}, in.Strategy) {
-				return "", api.Errorf("InvalidParameterValue", "Value (%s) for parameter strategy is invalid. Valid values: cluster | spread | partition", in.Strategy)
+				return "", api.Errorf("InvalidParameterValue",
+					"Value (%s) for parameter strategy is invalid. Valid values: cluster | "+
+						"spread | partition",
+					in.Strategy)
 			}
 			// Source: EC2 API error codes, InvalidPlacementGroup.Duplicate.
 			if PlacementNamed(o, in.Name) != nil {
-				return "", api.Errorf("InvalidPlacementGroup.Duplicate", "The Placement Group '%s' already exists.", in.Name)
+				return "", api.Errorf("InvalidPlacementGroup.Duplicate",
+					"The Placement Group '%s' already exists.", in.Name)
 			}
 			in.PlacementGroupID = store.NewID("pg")
 			in.ARN = o.ARN("ec2", "placement-group/"+in.Name)
@@ -48,7 +53,10 @@ func placementGroupType() store.Type[PlacementGroup] {
 			for _, instanceID := range Instances.In(o).IDs() {
 				// Source: EC2 API error codes, InvalidPlacementGroup.InUse.
 				if Instances.In(o)[instanceID].Placement == id {
-					return api.Errorf("InvalidPlacementGroup.InUse", "The placement group %s is in use and may not be deleted. (rehearsal: %s runs in it)", id, instanceID)
+					return api.Errorf("InvalidPlacementGroup.InUse",
+						"The placement group %s is in use and may not be deleted. (rehearsal: %s "+
+							"runs in it)",
+						id, instanceID)
 				}
 			}
 			return nil

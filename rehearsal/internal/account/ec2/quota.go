@@ -31,13 +31,16 @@ type quotaResult struct {
 
 func getServiceQuota(o *store.Op, args quotaArgs) (any, error) {
 	for _, q := range serviceQuotas() {
-		if q.Service != args.ServiceCode || args.QuotaCode != q.Code && (args.QuotaCode != "" || args.QuotaName != q.Name) {
+		if q.Service != args.ServiceCode ||
+			args.QuotaCode != q.Code && (args.QuotaCode != "" || args.QuotaName != q.Name) {
 			continue
 		}
 		arn := o.ARN("servicequotas", q.Service+"/"+q.Code)
 		return quotaResult{
-			Adjustable: true, ARN: arn, DefaultValue: q.Default, ID: arn, QuotaCode: q.Code, QuotaName: q.Name,
-			ServiceCode: q.Service, ServiceName: q.ServiceName, UsageMetrics: []string{}, Value: AppliedQuota(o, q.Code),
+			Adjustable: true, ARN: arn, DefaultValue: q.Default, ID: arn, QuotaCode: q.Code,
+			QuotaName:   q.Name,
+			ServiceCode: q.Service, ServiceName: q.ServiceName, UsageMetrics: []string{},
+			Value: AppliedQuota(o, q.Code),
 		}, nil
 	}
 	var known []string
@@ -45,7 +48,12 @@ func getServiceQuota(o *store.Op, args quotaArgs) (any, error) {
 		known = append(known, q.Service+"/"+q.Code)
 	}
 	// Source: Service Quotas API, GetServiceQuota, NoSuchResourceException.
-	return nil, api.Errorf("NoSuchResourceException", "The request failed because the specified service or quota does not exist: %s/%s%s (rehearsal: it knows %s)", args.ServiceCode, args.QuotaCode, args.QuotaName, strings.Join(known, ", ")).WithStatus(404)
+	return nil, api.Errorf("NoSuchResourceException",
+		"The request failed because the specified service or quota does not exist: %s/%s%s "+
+			"(rehearsal: it knows %s)",
+		args.ServiceCode, args.QuotaCode, args.QuotaName, strings.Join(known, ", ")).WithStatus(
+		404,
+	)
 }
 
 // Quota codes of Service Quotas. Sources: Service Quotas console, services ec2 and vpc.
@@ -73,14 +81,35 @@ type serviceQuota struct {
 func serviceQuotas() []serviceQuota {
 	const ec2 = "Amazon Elastic Compute Cloud (Amazon EC2)"
 	return []serviceQuota{
-		{quotaStandard, "ec2", ec2, "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 5, 64},
+		{
+			quotaStandard,
+			"ec2",
+			ec2,
+			"Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances",
+			5,
+			64,
+		},
 		{QuotaG, "ec2", ec2, "Running On-Demand G and VT instances", 0, 96},
 		{quotaP, "ec2", ec2, "Running On-Demand P instances", 0, 0},
 		{quotaSpotG, "ec2", ec2, "All G and VT Spot Instance Requests", 0, 96},
-		{quotaSpot, "ec2", ec2, "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests", 5, 64},
+		{
+			quotaSpot,
+			"ec2",
+			ec2,
+			"All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests",
+			5,
+			64,
+		},
 		{QuotaElasticIPs, "ec2", ec2, "EC2-VPC Elastic IPs", 5, 5},
 		{quotaVpcs, "vpc", "Amazon Virtual Private Cloud (Amazon VPC)", "VPCs per Region", 5, 5},
-		{QuotaClusters, "eks", "Amazon Elastic Kubernetes Service (Amazon EKS)", "Clusters", 100, 100},
+		{
+			QuotaClusters,
+			"eks",
+			"Amazon Elastic Kubernetes Service (Amazon EKS)",
+			"Clusters",
+			100,
+			100,
+		},
 	}
 }
 
@@ -152,7 +181,9 @@ func CheckFaults(f api.Faults) error {
 	for _, list := range [][]api.TypeInZone{f.NoCapacity, f.NotOffered} {
 		for _, one := range list {
 			if _, ok := FindInstanceType(one.Type); !ok {
-				return fmt.Errorf("setting faults: type %q is not an instance type of the rehearsed region", one.Type)
+				return fmt.Errorf(
+					"setting faults: type %q is not an instance type of the rehearsed region",
+					one.Type)
 			}
 		}
 	}
@@ -165,7 +196,8 @@ func CheckFaults(f api.Faults) error {
 	sort.Strings(known)
 	for code := range f.Quota {
 		if !codes[code] {
-			return fmt.Errorf("setting faults: quota %q is not known; known are %s", code, strings.Join(known, ", "))
+			return fmt.Errorf("setting faults: quota %q is not known; known are %s", code,
+				strings.Join(known, ", "))
 		}
 	}
 	return nil

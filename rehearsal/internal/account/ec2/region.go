@@ -15,7 +15,12 @@ type partitionResult struct {
 func getPartition(*store.Op, struct {
 	ID string `json:"id"`
 }) (any, error) {
-	return partitionResult{DNSSuffix: "amazonaws.com", ID: "aws", Partition: "aws", ReverseDNSPrefix: "com.amazonaws"}, nil
+	return partitionResult{
+		DNSSuffix:        "amazonaws.com",
+		ID:               "aws",
+		Partition:        "aws",
+		ReverseDNSPrefix: "com.amazonaws",
+	}, nil
 }
 
 type identityResult struct {
@@ -28,7 +33,12 @@ type identityResult struct {
 func getCallerIdentity(o *store.Op, _ struct {
 	ID string `json:"id"`
 }) (any, error) {
-	return identityResult{AccountID: o.AccountID, ARN: o.CallerARN(), ID: o.AccountID, UserID: "AIDAREHEARSAL00000000"}, nil
+	return identityResult{
+		AccountID: o.AccountID,
+		ARN:       o.CallerARN(),
+		ID:        o.AccountID,
+		UserID:    "AIDAREHEARSAL00000000",
+	}, nil
 }
 
 type regionResult struct {
@@ -44,7 +54,13 @@ func getRegion(o *store.Op, args struct {
 	Endpoint string `json:"endpoint"`
 }) (any, error) {
 	if args.Name != "" && args.Name != o.Region {
-		return nil, api.Errorf("ValidationError", "region %q is not the rehearsed region %q", args.Name, o.Region)
+		return nil, api.Errorf("ValidationError", "region %q is not the rehearsed region %q",
+			args.Name, o.Region)
 	}
-	return regionResult{Description: "rehearsed " + o.Region, Endpoint: "ec2." + o.Region + ".amazonaws.com", ID: o.Region, Name: o.Region}, nil
+	return regionResult{
+		Description: "rehearsed " + o.Region,
+		Endpoint:    "ec2." + o.Region + ".amazonaws.com",
+		ID:          o.Region,
+		Name:        o.Region,
+	}, nil
 }

@@ -34,22 +34,26 @@ func routeType() store.Type[Route] {
 		Create: func(o *store.Op, in *Route) (string, error) {
 			rt, ok := RouteTables.In(o)[in.RouteTableID]
 			if !ok {
-				return "", api.Errorf("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist", in.RouteTableID)
+				return "", api.Errorf("InvalidRouteTableID.NotFound",
+					"The routeTable ID '%s' does not exist", in.RouteTableID)
 			}
 			for _, other := range routesOf(o, in.RouteTableID) {
 				// Source: EC2 API error codes, RouteAlreadyExists.
 				if other.DestinationCidrBlock == in.DestinationCidrBlock {
-					return "", api.Errorf("RouteAlreadyExists", "The route identified by %s already exists.", in.DestinationCidrBlock)
+					return "", api.Errorf("RouteAlreadyExists",
+						"The route identified by %s already exists.", in.DestinationCidrBlock)
 				}
 			}
 			in.Origin, in.State = "CreateRoute", "active"
 			// The id's form is Terraform's: "r-" + table + a hash of the destination.
-			return "r-" + in.RouteTableID + store.Dashed(in.DestinationCidrBlock), checkTarget(o, in.RouteTableID, rt.VpcID, in.GatewayID, in.NatGatewayID)
+			return "r-" + in.RouteTableID + store.Dashed(
+				in.DestinationCidrBlock), checkTarget(o, in.RouteTableID, rt.VpcID, in.GatewayID, in.NatGatewayID)
 		},
 		Update: func(o *store.Op, _ string, _, in *Route) error {
 			rt, ok := RouteTables.In(o)[in.RouteTableID]
 			if !ok {
-				return api.Errorf("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist", in.RouteTableID)
+				return api.Errorf("InvalidRouteTableID.NotFound",
+					"The routeTable ID '%s' does not exist", in.RouteTableID)
 			}
 			return checkTarget(o, in.RouteTableID, rt.VpcID, in.GatewayID, in.NatGatewayID)
 		},
@@ -61,27 +65,36 @@ func routeType() store.Type[Route] {
 func checkTarget(o *store.Op, tableID, vpcID, gatewayID, natID string) error {
 	switch {
 	case gatewayID == "" && natID == "":
-		return api.Errorf("MissingParameter", "The request must contain exactly one target of the route: a gateway, a NAT gateway, ...")
+		return api.Errorf("MissingParameter",
+			"The request must contain exactly one target of the route: a gateway, a NAT gateway, "+
+				"...")
 	case gatewayID != "" && natID != "":
-		return api.Errorf("InvalidParameterCombination", "The request must contain exactly one target of the route.")
+		return api.Errorf("InvalidParameterCombination",
+			"The request must contain exactly one target of the route.")
 	case natID != "":
 		nat, ok := NatGateways.In(o)[natID]
 		if !ok {
-			return api.Errorf("InvalidNatGatewayID.NotFound", "The natGateway ID '%s' does not exist", natID)
+			return api.Errorf("InvalidNatGatewayID.NotFound",
+				"The natGateway ID '%s' does not exist", natID)
 		}
 		if subnet, ok := Subnets.In(o)[nat.SubnetID]; ok && subnet.VpcID != vpcID {
-			return api.Errorf("InvalidParameterValue", "route table %s and nat gateway %s belong to different networks", tableID, natID)
+			return api.Errorf("InvalidParameterValue",
+				"route table %s and nat gateway %s belong to different networks", tableID, natID)
 		}
 	case strings.HasPrefix(gatewayID, "igw-"):
 		gateway, ok := InternetGateways.In(o)[gatewayID]
 		if !ok {
-			return api.Errorf("InvalidInternetGatewayID.NotFound", "The internetGateway ID '%s' does not exist", gatewayID)
+			return api.Errorf("InvalidInternetGatewayID.NotFound",
+				"The internetGateway ID '%s' does not exist", gatewayID)
 		}
 		if gateway.VpcID != vpcID {
-			return api.Errorf("InvalidParameterValue", "route table %s and network gateway %s belong to different networks", tableID, gatewayID)
+			return api.Errorf("InvalidParameterValue",
+				"route table %s and network gateway %s belong to different networks", tableID,
+				gatewayID)
 		}
 	default:
-		return api.Errorf("InvalidGatewayID.NotFound", "The gateway ID '%s' does not exist", gatewayID)
+		return api.Errorf("InvalidGatewayID.NotFound", "The gateway ID '%s' does not exist",
+			gatewayID)
 	}
 	return nil
 }
@@ -91,7 +104,15 @@ func routesOf(o *store.Op, tableID string) []Route {
 	var all []Route
 	if rt, ok := RouteTables.In(o)[tableID]; ok {
 		for _, r := range rt.Routes {
-			all = append(all, Route{RouteTableID: tableID, DestinationCidrBlock: r.CidrBlock, GatewayID: r.GatewayID, NatGatewayID: r.NatGatewayID})
+			all = append(
+				all,
+				Route{
+					RouteTableID:         tableID,
+					DestinationCidrBlock: r.CidrBlock,
+					GatewayID:            r.GatewayID,
+					NatGatewayID:         r.NatGatewayID,
+				},
+			)
 		}
 	}
 	for _, id := range Routes.In(o).IDs() {
@@ -102,7 +123,8 @@ func routesOf(o *store.Op, tableID string) []Route {
 	return all
 }
 
-// InternetRoute says how a subnet reaches the internet: "igw-...", "nat-..." or "".
+// InternetRoute returns the gateway through which a subnet reaches the internet: "igw-...",
+// "nat-..." or "".
 func InternetRoute(o *store.Op, subnetID string) string {
 	for _, r := range routesOf(o, routeTableOf(o, subnetID)) {
 		if r.DestinationCidrBlock != AnyIPv4 {
@@ -116,7 +138,8 @@ func InternetRoute(o *store.Op, subnetID string) string {
 		// A NAT gateway works only where its own subnet reaches the internet.
 		// Source: VPC user guide, "NAT gateways": in a public subnet.
 		nat, ok := NatGateways.In(o)[r.NatGatewayID]
-		if ok && nat.ConnectivityType == "public" && strings.HasPrefix(publicRoute(o, nat.SubnetID), "igw-") {
+		if ok && nat.ConnectivityType == "public" &&
+			strings.HasPrefix(publicRoute(o, nat.SubnetID), "igw-") {
 			return r.NatGatewayID
 		}
 	}

@@ -44,7 +44,9 @@ func routeTableType() store.Type[RouteTable] {
 		Parent:       Vpcs.String(),
 		ParentID:     func(row *RouteTable) string { return when(row.Main, row.VpcID) },
 		Blocks:       func(row *RouteTable) string { return when(!row.Main, row.VpcID) },
-		Item:         func(_ *store.Op, row *RouteTable) api.Item { return api.Item{BlocksName: !row.Main} },
+		Item: func(_ *store.Op, row *RouteTable) api.Item {
+			return api.Item{BlocksName: !row.Main}
+		},
 		Create: func(o *store.Op, in *RouteTable) (string, error) {
 			if _, err := findVpc(o, in.VpcID); err != nil {
 				return "", err
@@ -53,12 +55,18 @@ func routeTableType() store.Type[RouteTable] {
 			in.ARN, in.OwnerID = o.ARN("ec2", "route-table/"+id), o.AccountID
 			return id, checkInlineRoutes(o, id, in)
 		},
-		Update: func(o *store.Op, id string, _, in *RouteTable) error { return checkInlineRoutes(o, id, in) },
+		Update: func(o *store.Op, id string, _, in *RouteTable) error {
+			return checkInlineRoutes(o, id, in)
+		},
 		Delete: func(o *store.Op, id string, _ *RouteTable) error {
 			// Source: EC2 API error DependencyViolation.
-			association := Associations.In(o).Any(func(row *RouteTableAssociation) bool { return row.RouteTableID == id })
+			association := Associations.In(o).Any(
+				func(row *RouteTableAssociation) bool { return row.RouteTableID == id })
 			if association != "" {
-				return api.Errorf("DependencyViolation", "The routeTable '%s' has dependencies and cannot be deleted. (rehearsal: association %s)", id, association)
+				return api.Errorf("DependencyViolation",
+					"The routeTable '%s' has dependencies and cannot be deleted. (rehearsal: "+
+						"association %s)",
+					id, association)
 			}
 			return nil
 		},
@@ -80,10 +88,11 @@ const Associations store.Token[RouteTableAssociation] = "aws:ec2/routeTableAssoc
 func associationType() store.Type[RouteTableAssociation] {
 	return store.Type[RouteTableAssociation]{
 		Service:   "EC2",
-		CreateAPI: "AssociateRouteTable", UpdateAPI: "ReplaceRouteTableAssociation", DeleteAPI: "DisassociateRouteTable",
-		Token:    Associations,
-		Parent:   Subnets.String(),
-		ParentID: func(row *RouteTableAssociation) string { return row.SubnetID },
+		CreateAPI: "AssociateRouteTable", UpdateAPI: "ReplaceRouteTableAssociation",
+		DeleteAPI: "DisassociateRouteTable",
+		Token:     Associations,
+		Parent:    Subnets.String(),
+		ParentID:  func(row *RouteTableAssociation) string { return row.SubnetID },
 		Create: func(o *store.Op, in *RouteTableAssociation) (string, error) {
 			if err := checkAssociation(o, in); err != nil {
 				return "", err
@@ -91,12 +100,17 @@ func associationType() store.Type[RouteTableAssociation] {
 			for _, id := range Associations.In(o).IDs() {
 				// Source: EC2 API error codes, Resource.AlreadyAssociated.
 				if Associations.In(o)[id].SubnetID == in.SubnetID {
-					return "", api.Errorf("Resource.AlreadyAssociated", "the specified association for route table %s conflicts with an existing association (rehearsal: %s)", in.RouteTableID, id)
+					return "", api.Errorf("Resource.AlreadyAssociated",
+						"the specified association for route table %s conflicts with an existing "+
+							"association (rehearsal: %s)",
+						in.RouteTableID, id)
 				}
 			}
 			return store.NewID("rtbassoc"), nil
 		},
-		Update: func(o *store.Op, _ string, _, in *RouteTableAssociation) error { return checkAssociation(o, in) },
+		Update: func(o *store.Op, _ string, _, in *RouteTableAssociation) error {
+			return checkAssociation(o, in)
+		},
 	}
 }
 
@@ -107,10 +121,13 @@ func checkAssociation(o *store.Op, in *RouteTableAssociation) error {
 	}
 	rt, ok := RouteTables.In(o)[in.RouteTableID]
 	if !ok {
-		return api.Errorf("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist", in.RouteTableID)
+		return api.Errorf("InvalidRouteTableID.NotFound", "The routeTable ID '%s' does not exist",
+			in.RouteTableID)
 	}
 	if rt.VpcID != subnet.VpcID {
-		return api.Errorf("InvalidParameterValue", "Route table %s and subnet %s belong to different networks", in.RouteTableID, in.SubnetID)
+		return api.Errorf("InvalidParameterValue",
+			"Route table %s and subnet %s belong to different networks", in.RouteTableID,
+			in.SubnetID)
 	}
 	return nil
 }

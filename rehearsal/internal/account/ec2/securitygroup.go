@@ -45,19 +45,26 @@ const SecurityGroups store.Token[SecurityGroup] = "aws:ec2/securityGroup:Securit
 func securityGroupType() store.Type[SecurityGroup] {
 	return store.Type[SecurityGroup]{
 		Service:   "EC2",
-		CreateAPI: "CreateSecurityGroup", UpdateAPI: "AuthorizeSecurityGroupIngress", DeleteAPI: "DeleteSecurityGroup",
+		CreateAPI: "CreateSecurityGroup", UpdateAPI: "AuthorizeSecurityGroupIngress",
+		DeleteAPI: "DeleteSecurityGroup",
 		// Source: pulumi-aws, default delete timeout: 15 minutes.
 		RetrySeconds: 900,
 		Token:        SecurityGroups,
 		AffectsNodes: true,
 		Parent:       Vpcs.String(),
-		ParentID:     func(row *SecurityGroup) string { return when(row.MadeBy == "vpc", row.VpcID) },
-		Blocks:       func(row *SecurityGroup) string { return when(row.MadeBy != "vpc", row.VpcID) },
+		ParentID: func(row *SecurityGroup) string {
+			return when(row.MadeBy == "vpc", row.VpcID)
+		},
+		Blocks: func(row *SecurityGroup) string {
+			return when(row.MadeBy != "vpc", row.VpcID)
+		},
 		Item: func(_ *store.Op, row *SecurityGroup) api.Item {
 			return api.Item{BlocksName: row.MadeBy != "vpc", Note: row.Name}
 		},
 		Create: createSecurityGroup,
-		Update: func(o *store.Op, _ string, _, in *SecurityGroup) error { return checkInlineRules(o, in) },
+		Update: func(o *store.Op, _ string, _, in *SecurityGroup) error {
+			return checkInlineRules(o, in)
+		},
 		Delete: deleteSecurityGroup,
 	}
 }
@@ -69,12 +76,15 @@ func createSecurityGroup(o *store.Op, in *SecurityGroup) (string, error) {
 	in.Name = store.Named(in.Name, in.NamePrefix)
 	// Source: EC2 API, CreateSecurityGroup, parameter GroupName.
 	if strings.HasPrefix(in.Name, "sg-") || in.Name == "default" {
-		return "", api.Errorf("InvalidParameterValue", "Invalid value '%s' for groupName. It may not start with 'sg-' nor be 'default'.", in.Name)
+		return "", api.Errorf("InvalidParameterValue",
+			"Invalid value '%s' for groupName. It may not start with 'sg-' nor be 'default'.",
+			in.Name)
 	}
 	for _, id := range SecurityGroups.In(o).IDs() {
 		// Source: EC2 API error codes, InvalidGroup.Duplicate.
 		if other := SecurityGroups.In(o)[id]; other.VpcID == in.VpcID && other.Name == in.Name {
-			return "", api.Errorf("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", in.Name, in.VpcID)
+			return "", api.Errorf("InvalidGroup.Duplicate",
+				"The security group '%s' already exists for VPC '%s'", in.Name, in.VpcID)
 		}
 	}
 	if err := checkInlineRules(o, in); err != nil {
@@ -104,7 +114,9 @@ func deleteSecurityGroup(o *store.Op, id string, _ *SecurityGroup) error {
 		found := Interfaces.In(o)[interfaceID]
 		for _, used := range found.SecurityGroups {
 			if used == id {
-				return api.Errorf("DependencyViolation", "resource %s has a dependent object (rehearsal: interface %s of %s)", id, interfaceID, found.Owner)
+				return api.Errorf("DependencyViolation",
+					"resource %s has a dependent object (rehearsal: interface %s of %s)", id,
+					interfaceID, found.Owner)
 			}
 		}
 	}
@@ -115,7 +127,9 @@ func deleteSecurityGroup(o *store.Op, id string, _ *SecurityGroup) error {
 		for _, f := range flowsOf(o, otherID) {
 			for _, peer := range f.peers {
 				if peer == id {
-					return api.Errorf("DependencyViolation", "resource %s has a dependent object (rehearsal: a rule of %s names it)", id, otherID)
+					return api.Errorf("DependencyViolation",
+						"resource %s has a dependent object (rehearsal: a rule of %s names it)", id,
+						otherID)
 				}
 			}
 		}

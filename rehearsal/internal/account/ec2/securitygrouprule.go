@@ -46,7 +46,8 @@ const SecurityGroupRules store.Token[SecurityGroupRule] = "aws:ec2/securityGroup
 func securityGroupRuleType() store.Type[SecurityGroupRule] {
 	return store.Type[SecurityGroupRule]{
 		Service:   "EC2",
-		CreateAPI: "AuthorizeSecurityGroupIngress", UpdateAPI: "UpdateSecurityGroupRuleDescriptions", DeleteAPI: "RevokeSecurityGroupIngress",
+		CreateAPI: "AuthorizeSecurityGroupIngress",
+		UpdateAPI: "UpdateSecurityGroupRuleDescriptions", DeleteAPI: "RevokeSecurityGroupIngress",
 		Token:        SecurityGroupRules,
 		AffectsNodes: true,
 		Parent:       SecurityGroups.String(),
@@ -57,14 +58,18 @@ func securityGroupRuleType() store.Type[SecurityGroupRule] {
 
 func createSecurityGroupRule(o *store.Op, in *SecurityGroupRule) (string, error) {
 	if in.Type != "ingress" && in.Type != "egress" {
-		return "", api.Errorf("ValidationError", "expected type to be one of [ingress egress], got %s", in.Type)
+		return "", api.Errorf("ValidationError",
+			"expected type to be one of [ingress egress], got %s", in.Type)
 	}
 	// Source: pulumi-aws, aws.ec2.SecurityGroupRule: self excludes the other peers.
 	if in.Self && (len(in.CidrBlocks) > 0 || in.SourceSecurityGroupID != "") {
-		return "", api.Errorf("ValidationError", `"self": conflicts with cidrBlocks and sourceSecurityGroupId`)
+		return "", api.Errorf("ValidationError",
+			`"self": conflicts with cidrBlocks and sourceSecurityGroupId`)
 	}
-	if !in.Self && len(in.CidrBlocks) == 0 && len(in.IPv6CidrBlocks) == 0 && in.SourceSecurityGroupID == "" {
-		return "", api.Errorf("ValidationError", "one of cidrBlocks, ipv6CidrBlocks, self or sourceSecurityGroupId must be specified")
+	if !in.Self && len(in.CidrBlocks) == 0 && len(in.IPv6CidrBlocks) == 0 &&
+		in.SourceSecurityGroupID == "" {
+		return "", api.Errorf("ValidationError",
+			"one of cidrBlocks, ipv6CidrBlocks, self or sourceSecurityGroupId must be specified")
 	}
 	in.Protocol = protocolNumber(in.Protocol)
 	if err := checkPorts(in.Protocol, in.FromPort, in.ToPort); err != nil {
@@ -89,13 +94,18 @@ const IngressRules store.Token[VpcSecurityGroupRule] = "aws:vpc/securityGroupIng
 func ingressRuleType() store.Type[VpcSecurityGroupRule] {
 	return store.Type[VpcSecurityGroupRule]{
 		Service:   "EC2",
-		CreateAPI: "AuthorizeSecurityGroupIngress", UpdateAPI: "ModifySecurityGroupRules", DeleteAPI: "RevokeSecurityGroupIngress",
+		CreateAPI: "AuthorizeSecurityGroupIngress", UpdateAPI: "ModifySecurityGroupRules",
+		DeleteAPI:    "RevokeSecurityGroupIngress",
 		Token:        IngressRules,
 		AffectsNodes: true,
 		Parent:       SecurityGroups.String(),
 		ParentID:     func(row *VpcSecurityGroupRule) string { return row.SecurityGroupID },
-		Create:       func(o *store.Op, in *VpcSecurityGroupRule) (string, error) { return createVpcRule(o, in, true) },
-		Update:       func(o *store.Op, _ string, _, in *VpcSecurityGroupRule) error { return checkVpcRule(o, in) },
+		Create: func(o *store.Op, in *VpcSecurityGroupRule) (string, error) {
+			return createVpcRule(o, in, true)
+		},
+		Update: func(o *store.Op, _ string, _, in *VpcSecurityGroupRule) error {
+			return checkVpcRule(o, in)
+		},
 	}
 }
 
@@ -105,13 +115,18 @@ const EgressRules store.Token[VpcSecurityGroupRule] = "aws:vpc/securityGroupEgre
 func egressRuleType() store.Type[VpcSecurityGroupRule] {
 	return store.Type[VpcSecurityGroupRule]{
 		Service:   "EC2",
-		CreateAPI: "AuthorizeSecurityGroupEgress", UpdateAPI: "ModifySecurityGroupRules", DeleteAPI: "RevokeSecurityGroupEgress",
+		CreateAPI: "AuthorizeSecurityGroupEgress", UpdateAPI: "ModifySecurityGroupRules",
+		DeleteAPI:    "RevokeSecurityGroupEgress",
 		Token:        EgressRules,
 		AffectsNodes: true,
 		Parent:       SecurityGroups.String(),
 		ParentID:     func(row *VpcSecurityGroupRule) string { return row.SecurityGroupID },
-		Create:       func(o *store.Op, in *VpcSecurityGroupRule) (string, error) { return createVpcRule(o, in, false) },
-		Update:       func(o *store.Op, _ string, _, in *VpcSecurityGroupRule) error { return checkVpcRule(o, in) },
+		Create: func(o *store.Op, in *VpcSecurityGroupRule) (string, error) {
+			return createVpcRule(o, in, false)
+		},
+		Update: func(o *store.Op, _ string, _, in *VpcSecurityGroupRule) error {
+			return checkVpcRule(o, in)
+		},
 	}
 }
 
@@ -133,12 +148,14 @@ func createVpcRule(o *store.Op, in *VpcSecurityGroupRule, ingress bool) (string,
 // with protocol -1.
 func checkVpcRule(o *store.Op, in *VpcSecurityGroupRule) error {
 	if (in.CidrIpv4 == "") == (in.ReferencedSecurityGroupID == "") {
-		return api.Errorf("ValidationError", "exactly one of cidrIpv4 and referencedSecurityGroupId must be specified")
+		return api.Errorf("ValidationError",
+			"exactly one of cidrIpv4 and referencedSecurityGroupId must be specified")
 	}
 	in.IPProtocol = protocolNumber(in.IPProtocol)
 	if in.IPProtocol == "-1" {
 		if in.FromPort != nil || in.ToPort != nil {
-			return api.Errorf("ValidationError", `fromPort and toPort must not be specified with ipProtocol "-1"`)
+			return api.Errorf("ValidationError",
+				`fromPort and toPort must not be specified with ipProtocol "-1"`)
 		}
 	} else if in.FromPort == nil || in.ToPort == nil {
 		return api.Errorf("ValidationError", "fromPort and toPort are required with ipProtocol %q", in.IPProtocol)
@@ -157,7 +174,9 @@ func checkNewFlow(o *store.Op, groupID string, wanted flow) error {
 	}
 	for _, existing := range flowsOf(o, groupID) {
 		if existing.same(wanted) {
-			return api.Errorf("InvalidPermission.Duplicate", "the specified rule \"peer: %s, %s, ALLOW\" already exists", wanted.peerText(), wanted.protocolText())
+			return api.Errorf("InvalidPermission.Duplicate",
+				"the specified rule \"peer: %s, %s, ALLOW\" already exists", wanted.peerText(),
+				wanted.protocolText())
 		}
 	}
 	return nil
@@ -166,7 +185,8 @@ func checkNewFlow(o *store.Op, groupID string, wanted flow) error {
 // checkPorts refuses ports with protocol -1, as pulumi-aws does.
 func checkPorts(protocol string, from, to int) error {
 	if protocolNumber(protocol) == "-1" && (from != 0 || to != 0) {
-		return api.Errorf("ValidationError", `fromPort (%d) and toPort (%d) must both be 0 to use the 'ALL' "-1" protocol`, from, to)
+		return api.Errorf("ValidationError",
+			`fromPort (%d) and toPort (%d) must both be 0 to use the 'ALL' "-1" protocol`, from, to)
 	}
 	if from > to {
 		return api.Errorf("InvalidParameterValue", "Invalid port range (%d to %d).", from, to)

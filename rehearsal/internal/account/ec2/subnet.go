@@ -50,19 +50,26 @@ func createSubnet(o *store.Op, in *Subnet) (string, error) {
 	block, err := netip.ParsePrefix(in.CidrBlock)
 	// Source: VPC user guide, "Subnet CIDR blocks": between /28 and /16, and the
 	// network address itself.
-	if err != nil || !block.Addr().Is4() || block.Bits() < 16 || block.Bits() > 28 || block != block.Masked() {
-		return "", api.Errorf("InvalidParameterValue", "Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.", in.CidrBlock)
+	if err != nil || !block.Addr().Is4() || block.Bits() < 16 || block.Bits() > 28 ||
+		block != block.Masked() {
+		return "", api.Errorf("InvalidParameterValue",
+			"Value (%s) for parameter cidrBlock is invalid. This is not a valid CIDR block.",
+			in.CidrBlock)
 	}
 	whole := netip.MustParsePrefix(vpc.CidrBlock)
 	// Source: EC2 API error codes, InvalidSubnet.Range.
 	if !whole.Contains(block.Addr()) || block.Bits() < whole.Bits() {
-		return "", api.Errorf("InvalidSubnet.Range", "The CIDR '%s' is invalid. (rehearsal: it is outside the VPC's %s)", in.CidrBlock, vpc.CidrBlock)
+		return "", api.Errorf("InvalidSubnet.Range",
+			"The CIDR '%s' is invalid. (rehearsal: it is outside the VPC's %s)", in.CidrBlock,
+			vpc.CidrBlock)
 	}
 	for _, otherID := range Subnets.In(o).IDs() {
 		other := Subnets.In(o)[otherID]
 		// Source: EC2 API error codes, InvalidSubnet.Conflict.
 		if other.VpcID == in.VpcID && netip.MustParsePrefix(other.CidrBlock).Overlaps(block) {
-			return "", api.Errorf("InvalidSubnet.Conflict", "The CIDR '%s' conflicts with another subnet (rehearsal: %s has %s)", in.CidrBlock, otherID, other.CidrBlock)
+			return "", api.Errorf("InvalidSubnet.Conflict",
+				"The CIDR '%s' conflicts with another subnet (rehearsal: %s has %s)", in.CidrBlock,
+				otherID, other.CidrBlock)
 		}
 	}
 	zone, err := PickZone(o, in.AvailabilityZone, in.AvailabilityZoneID)
@@ -86,7 +93,10 @@ func createSubnet(o *store.Op, in *Subnet) (string, error) {
 func deleteSubnet(o *store.Op, id string, _ *Subnet) error {
 	for _, interfaceID := range Interfaces.In(o).IDs() {
 		if found := Interfaces.In(o)[interfaceID]; found.SubnetID == id {
-			return api.Errorf("DependencyViolation", "The subnet '%s' has dependencies and cannot be deleted. (rehearsal: interface %s of %s is in it)", id, interfaceID, found.Owner)
+			return api.Errorf("DependencyViolation",
+				"The subnet '%s' has dependencies and cannot be deleted. (rehearsal: interface "+
+					"%s of %s is in it)",
+				id, interfaceID, found.Owner)
 		}
 	}
 	return nil
@@ -116,7 +126,8 @@ func NextAddress(o *store.Op, subnetID string) (string, error) {
 	address := netip.AddrFrom4(raw)
 	// Source: EC2 API error codes, InsufficientFreeAddressesInSubnet.
 	if !block.Contains(address.Next()) {
-		return "", api.Errorf("InsufficientFreeAddressesInSubnet", "The specified subnet does not have enough free addresses to satisfy the request.")
+		return "", api.Errorf("InsufficientFreeAddressesInSubnet",
+			"The specified subnet does not have enough free addresses to satisfy the request.")
 	}
 	subnet.NextHost = host + 1
 	return address.String(), nil

@@ -7,19 +7,23 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// CheckTemplateForEC2 holds what RunInstances refuses for a type. EKS tries a launch
+// CheckTemplateForEC2 checks what RunInstances checks for a type. EKS tries a launch
 // template with a dry run and passes EC2's answer on.
 func CheckTemplateForEC2(o *store.Op, data LaunchTemplateData, t instanceType) error {
 	// Source: EC2's InvalidParameterCombination on RunInstances.
 	if len(data.NetworkInterfaces) > 0 && len(data.VpcSecurityGroupIDs) > 0 {
-		return api.Errorf("InvalidParameterCombination", "Network interfaces and an instance-level security groups may not be specified on the same request")
+		return api.Errorf("InvalidParameterCombination",
+			"Network interfaces and an instance-level security groups may not be specified on "+
+				"the same request")
 	}
 	if err := checkPeers(o, data.VpcSecurityGroupIDs); err != nil {
 		return err
 	}
-	if data.Placement != nil && data.Placement.GroupName != "" && PlacementNamed(o, data.Placement.GroupName) == nil {
+	if data.Placement != nil && data.Placement.GroupName != "" &&
+		PlacementNamed(o, data.Placement.GroupName) == nil {
 		// Source: EC2 API error codes, InvalidPlacementGroup.Unknown.
-		return api.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.", data.Placement.GroupName)
+		return api.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.",
+			data.Placement.GroupName)
 	}
 	return checkInterfaces(o, data.NetworkInterfaces, t)
 }
@@ -36,14 +40,20 @@ func checkInterfaces(o *store.Op, nics []TemplateNetworkInterface, t instanceTyp
 		}
 		card, device := intValue(nic.NetworkCardIndex), intValue(nic.DeviceIndex)
 		if nic.DeviceIndex == nil {
-			return api.Errorf("InvalidParameterValue", "Each network interface requires a device index.")
+			return api.Errorf("InvalidParameterValue",
+				"Each network interface requires a device index.")
 		}
 		if card >= t.NetworkCards {
-			return api.Errorf("InvalidParameterValue", "The network card index %d is invalid for %s, which has %d network cards.", card, t.Name, t.NetworkCards)
+			return api.Errorf("InvalidParameterValue",
+				"The network card index %d is invalid for %s, which has %d network cards.", card,
+				t.Name, t.NetworkCards)
 		}
 		slot := string(rune('0'+card)) + "/" + string(rune('0'+device))
 		if slices.Contains(slots, slot) {
-			return api.Errorf("InvalidParameterValue", "Each network interface requires a unique device index on its network card: card %d has device %d twice.", card, device)
+			return api.Errorf("InvalidParameterValue",
+				"Each network interface requires a unique device index on its network card: card "+
+					"%d has device %d twice.",
+				card, device)
 		}
 		slots = append(slots, slot)
 		if nic.InterfaceType != "efa" && nic.InterfaceType != "efa-only" {
@@ -51,17 +61,25 @@ func checkInterfaces(o *store.Op, nics []TemplateNetworkInterface, t instanceTyp
 		}
 		efa++
 		if t.EFA == 0 {
-			return api.Errorf("InvalidParameterCombination", "Interface type %s is not supported for instance type %s: it has no Elastic Fabric Adapter.", nic.InterfaceType, t.Name)
+			return api.Errorf("InvalidParameterCombination",
+				"Interface type %s is not supported for instance type %s: it has no Elastic "+
+					"Fabric Adapter.",
+				nic.InterfaceType, t.Name)
 		}
 		if nic.InterfaceType == "efa-only" && card == 0 && device == 0 {
-			return api.Errorf("InvalidParameterCombination", "An EFA-only network interface can't be the primary network interface (network card 0, device 0).")
+			return api.Errorf("InvalidParameterCombination",
+				"An EFA-only network interface can't be the primary network interface (network "+
+					"card 0, device 0).")
 		}
 	}
 	if efa > t.EFA {
-		return api.Errorf("AttachmentLimitExceeded", "Interface count %d exceeds the limit for %s: it supports at most %d EFA interfaces.", efa, t.Name, t.EFA)
+		return api.Errorf("AttachmentLimitExceeded",
+			"Interface count %d exceeds the limit for %s: it supports at most %d EFA interfaces.",
+			efa, t.Name, t.EFA)
 	}
 	if len(nics) > 0 && !slices.Contains(slots, "0/0") {
-		return api.Errorf("InvalidParameterCombination", "No primary network interface: one interface needs device index 0 on network card 0.")
+		return api.Errorf("InvalidParameterCombination",
+			"No primary network interface: one interface needs device index 0 on network card 0.")
 	}
 	return nil
 }

@@ -79,7 +79,8 @@ func createVpc(o *store.Op, in *Vpc) (string, error) {
 	in.MainRouteTableID = store.NewID("rtb")
 	in.DefaultRouteTableID = in.MainRouteTableID
 	RouteTables.In(o)[in.MainRouteTableID] = &RouteTable{
-		VpcID: id, Main: true, OwnerID: o.AccountID, ARN: o.ARN("ec2", "route-table/"+in.MainRouteTableID),
+		VpcID: id, Main: true, OwnerID: o.AccountID,
+		ARN: o.ARN("ec2", "route-table/"+in.MainRouteTableID),
 	}
 	return id, nil
 }
@@ -102,7 +103,8 @@ func createDefaultGroup(o *store.Op, vpcID string) string {
 func deleteVpc(o *store.Op, id string, _ *Vpc) error {
 	if dependent := o.Blocker(id); dependent != "" {
 		return api.Errorf("DependencyViolation",
-			"The vpc '%s' has dependencies and cannot be deleted. (rehearsal: %s is one)", id, dependent)
+			"The vpc '%s' has dependencies and cannot be deleted. (rehearsal: %s is one)", id,
+			dependent)
 	}
 	return nil
 }

@@ -34,7 +34,8 @@ const VpcEndpoints store.Token[VpcEndpoint] = "aws:ec2/vpcEndpoint:VpcEndpoint"
 func vpcEndpointType() store.Type[VpcEndpoint] {
 	return store.Type[VpcEndpoint]{
 		Service:   "EC2",
-		CreateAPI: "CreateVpcEndpoint", UpdateAPI: "ModifyVpcEndpoint", DeleteAPI: "DeleteVpcEndpoints",
+		CreateAPI: "CreateVpcEndpoint", UpdateAPI: "ModifyVpcEndpoint",
+		DeleteAPI:     "DeleteVpcEndpoints",
 		CreateSeconds: 6, // Terraform provider: gateway endpoints are available at once
 		Token:         VpcEndpoints,
 		Blocks:        func(row *VpcEndpoint) string { return row.VpcID },
@@ -45,7 +46,9 @@ func vpcEndpointType() store.Type[VpcEndpoint] {
 			return store.Bills(priceEndpoint*float64(len(row.NetworkInterfaceIDs)), row.ServiceName)
 		},
 		Create: createVpcEndpoint,
-		Update: func(o *store.Op, id string, _, in *VpcEndpoint) error { return checkEndpoint(o, id, in) },
+		Update: func(o *store.Op, id string, _, in *VpcEndpoint) error {
+			return checkEndpoint(o, id, in)
+		},
 		Delete: func(o *store.Op, _ string, gone *VpcEndpoint) error {
 			for _, interfaceID := range gone.NetworkInterfaceIDs {
 				delete(Interfaces.In(o), interfaceID)
@@ -78,7 +81,8 @@ func createVpcEndpoint(o *store.Op, in *VpcEndpoint) (string, error) {
 		}
 		interfaceID := store.NewID("eni")
 		Interfaces.In(o)[interfaceID] = &NetworkInterface{
-			SubnetID: subnetID, SecurityGroups: in.SecurityGroupIDs, Owner: id, InterfaceType: "vpc_endpoint", PrivateIP: address,
+			SubnetID: subnetID, SecurityGroups: in.SecurityGroupIDs, Owner: id,
+			InterfaceType: "vpc_endpoint", PrivateIP: address,
 		}
 		in.NetworkInterfaceIDs = append(in.NetworkInterfaceIDs, interfaceID)
 	}
@@ -92,7 +96,8 @@ func checkEndpoint(o *store.Op, id string, in *VpcEndpoint) error {
 	prefix := "com.amazonaws." + o.Region + "."
 	service, ok := strings.CutPrefix(in.ServiceName, prefix)
 	if !ok {
-		return api.Errorf("InvalidServiceName", "The Vpc Endpoint Service '%s' does not exist", in.ServiceName)
+		return api.Errorf("InvalidServiceName", "The Vpc Endpoint Service '%s' does not exist",
+			in.ServiceName)
 	}
 	if in.VpcEndpointType != "Gateway" {
 		for _, subnetID := range in.SubnetIDs {
@@ -103,17 +108,23 @@ func checkEndpoint(o *store.Op, id string, in *VpcEndpoint) error {
 		return nil
 	}
 	if service != "s3" && service != "dynamodb" {
-		return api.Errorf("InvalidParameter", "Endpoint type (Gateway) does not match available service types ([Interface]).")
+		return api.Errorf("InvalidParameter",
+			"Endpoint type (Gateway) does not match available service types ([Interface]).")
 	}
 	if len(in.SubnetIDs)+len(in.SecurityGroupIDs) > 0 {
-		return api.Errorf("InvalidParameter", "Subnets and security groups are not supported on Gateway endpoints.")
+		return api.Errorf("InvalidParameter",
+			"Subnets and security groups are not supported on Gateway endpoints.")
 	}
 	for _, tableID := range in.RouteTableIDs {
 		if _, ok := RouteTables.In(o)[tableID]; !ok {
-			return api.Errorf("InvalidRouteTableId.NotFound", "The routeTable ID '%s' does not exist", tableID)
+			return api.Errorf("InvalidRouteTableId.NotFound",
+				"The routeTable ID '%s' does not exist", tableID)
 		}
 		if other := endpointIn(o, tableID, in.ServiceName, id); other != "" {
-			return api.Errorf("RouteAlreadyExists", "route table %s already has a route with destination-prefix-list-id of %s (rehearsal: %s)", tableID, in.ServiceName, other)
+			return api.Errorf("RouteAlreadyExists",
+				"route table %s already has a route with destination-prefix-list-id of %s "+
+					"(rehearsal: %s)",
+				tableID, in.ServiceName, other)
 		}
 	}
 	return nil

@@ -27,7 +27,8 @@ func getAvailabilityZones(o *store.Op, args zonesArgs) (any, error) {
 	byName := map[string]zone{}
 	var names []string
 	for _, z := range zones(o) {
-		if slices.Contains(args.ExcludeNames, z.Name) || slices.Contains(args.ExcludeZoneIDs, z.ID) {
+		if slices.Contains(args.ExcludeNames, z.Name) ||
+			slices.Contains(args.ExcludeZoneIDs, z.ID) {
 			continue
 		}
 		byName[z.Name] = z
@@ -57,7 +58,12 @@ func getAvailabilityZones(o *store.Op, args zonesArgs) (any, error) {
 	if args.State != "" && args.State != "available" {
 		names = []string{}
 	}
-	result := zonesResult{ID: o.Region, Names: names, ZoneIDs: []string{}, GroupNames: []string{o.Region}}
+	result := zonesResult{
+		ID:         o.Region,
+		Names:      names,
+		ZoneIDs:    []string{},
+		GroupNames: []string{o.Region},
+	}
 	for _, name := range names {
 		result.ZoneIDs = append(result.ZoneIDs, byName[name].ID)
 	}
@@ -73,7 +79,10 @@ type zone struct {
 // zones returns the region's zones. The ids of us-east-2 are AWS's; which name stands
 // for which id differs from account to account on AWS, and does not here.
 func zones(o *store.Op) []zone {
-	prefix := strings.NewReplacer("us-east-", "use", "us-west-", "usw", "eu-west-", "euw", "eu-central-", "euc", "ap-northeast-", "apne").Replace(o.Region)
+	prefix := strings.NewReplacer("us-east-", "use", "us-west-", "usw", "eu-west-", "euw",
+		"eu-central-", "euc", "ap-northeast-", "apne").Replace(
+		o.Region,
+	)
 	var all []zone
 	for i, letter := range []string{"a", "b", "c"} {
 		all = append(all, zone{Name: o.Region + letter, ID: prefix + "-az" + string(rune('1'+i))})
@@ -86,7 +95,8 @@ func PickZone(o *store.Op, name, id string) (zone, error) {
 	if name == "" && id == "" {
 		return all[0], nil
 	}
-	i := slices.IndexFunc(all, func(z zone) bool { return (name == "" || z.Name == name) && (id == "" || z.ID == id) })
+	i := slices.IndexFunc(all,
+		func(z zone) bool { return (name == "" || z.Name == name) && (id == "" || z.ID == id) })
 	if i >= 0 {
 		return all[i], nil
 	}
@@ -95,5 +105,8 @@ func PickZone(o *store.Op, name, id string) (zone, error) {
 		names = append(names, z.Name)
 	}
 	// Source: EC2's answer to CreateSubnet with a zone that does not exist.
-	return zone{}, api.Errorf("InvalidParameterValue", "Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be created in the following availability zones: %s.", name+id, strings.Join(names, ", "))
+	return zone{}, api.Errorf("InvalidParameterValue",
+		"Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be "+
+			"created in the following availability zones: %s.",
+		name+id, strings.Join(names, ", "))
 }

@@ -33,11 +33,12 @@ const AccessEntries store.Token[AccessEntry] = "aws:eks/accessEntry:AccessEntry"
 func accessEntryType() store.Type[AccessEntry] {
 	return store.Type[AccessEntry]{
 		Service:   "EKS",
-		CreateAPI: "CreateAccessEntry", UpdateAPI: "UpdateAccessEntry", DeleteAPI: "DeleteAccessEntry",
-		Token:    AccessEntries,
-		Parent:   Clusters.String(),
-		ParentID: func(row *AccessEntry) string { return row.ClusterName },
-		Create:   createAccessEntry,
+		CreateAPI: "CreateAccessEntry", UpdateAPI: "UpdateAccessEntry",
+		DeleteAPI: "DeleteAccessEntry",
+		Token:     AccessEntries,
+		Parent:    Clusters.String(),
+		ParentID:  func(row *AccessEntry) string { return row.ClusterName },
+		Create:    createAccessEntry,
 	}
 }
 
@@ -48,27 +49,44 @@ func createAccessEntry(o *store.Op, in *AccessEntry) (string, error) {
 	}
 	// Source: EKS user guide, "Grant IAM users access with access entries".
 	if cluster.AccessConfig.AuthenticationMode == modeConfigMap {
-		return "", api.Errorf("InvalidRequestException", "The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] to perform this operation.")
+		return "", api.Errorf("InvalidRequestException",
+			"The cluster's authentication mode must be set to one of [API, API_AND_CONFIG_MAP] "+
+				"to perform this operation.")
 	}
 	id := EntryID(in.ClusterName, in.PrincipalARN)
 	if _, taken := AccessEntries.In(o)[id]; taken {
-		return "", api.Errorf("ResourceInUseException", "The specified access entry resource is already in use on this cluster.").WithStatus(409)
+		return "", api.Errorf("ResourceInUseException",
+			"The specified access entry resource is already in use on this cluster.").WithStatus(
+			409,
+		)
 	}
 	if _, ok := iam.RoleByARN(o, in.PrincipalARN); !ok && in.PrincipalARN != o.CallerARN() {
-		return "", invalidParameter("The specified principalArn is invalid: invalid principal. (%s)", in.PrincipalARN)
+		return "", invalidParameter(
+			"The specified principalArn is invalid: invalid principal. (%s)", in.PrincipalARN)
 	}
 	if in.Type == "" {
 		in.Type = "STANDARD"
 	}
-	valid := []string{"STANDARD", "EC2_LINUX", "EC2_WINDOWS", "FARGATE_LINUX", "EC2", "HYBRID_LINUX", "HYPERPOD_LINUX"}
+	valid := []string{
+		"STANDARD",
+		"EC2_LINUX",
+		"EC2_WINDOWS",
+		"FARGATE_LINUX",
+		"EC2",
+		"HYBRID_LINUX",
+		"HYPERPOD_LINUX",
+	}
 	if !slices.Contains(valid, in.Type) {
-		return "", invalidParameter("The type %q of the access entry is not one of %s", in.Type, strings.Join(valid, ", "))
+		return "", invalidParameter("The type %q of the access entry is not one of %s", in.Type,
+			strings.Join(valid, ", "))
 	}
 	if in.Type != "STANDARD" && (len(in.KubernetesGroups) > 0 || in.UserName != "") {
 		// Source: EKS API, CreateAccessEntry: groups and names only for STANDARD.
-		return "", invalidParameter("Groups and usernames can only be specified for access entries of type STANDARD.")
+		return "", invalidParameter(
+			"Groups and usernames can only be specified for access entries of type STANDARD.")
 	}
-	if slices.ContainsFunc(in.KubernetesGroups, func(group string) bool { return strings.HasPrefix(group, "system:") }) {
+	if slices.ContainsFunc(in.KubernetesGroups,
+		func(group string) bool { return strings.HasPrefix(group, "system:") }) {
 		return "", invalidParameter("The kubernetes group name may not start with system:")
 	}
 	completeEntry(o, in)
@@ -79,7 +97,14 @@ func createAccessEntry(o *store.Op, in *AccessEntry) (string, error) {
 func completeEntry(o *store.Op, in *AccessEntry) {
 	in.CreatedAt = o.Now.Format(time.RFC3339)
 	in.ModifiedAt = in.CreatedAt
-	in.AccessEntryARN = o.ARN("eks", "access-entry/"+in.ClusterName+"/"+strings.ReplaceAll(in.PrincipalARN[strings.LastIndex(in.PrincipalARN, ":")+1:], "/", "-")+"/"+store.RandomHex(8))
+	in.AccessEntryARN = o.ARN(
+		"eks",
+		"access-entry/"+in.ClusterName+"/"+strings.ReplaceAll(
+			in.PrincipalARN[strings.LastIndex(in.PrincipalARN, ":")+1:], "/",
+			"-")+"/"+store.RandomHex(
+			8,
+		),
+	)
 	if in.Type == "EC2_LINUX" {
 		in.UserName = "system:node:{{EC2PrivateDNSName}}"
 		in.KubernetesGroups = []string{"system:nodes"}
@@ -92,19 +117,26 @@ func completeEntry(o *store.Op, in *AccessEntry) {
 
 func EntryID(cluster, principal string) string { return cluster + ":" + principal }
 
-// grantCreatorAccess gives the creator an entry with the admin policy.
+// grantCreatorAccess adds an access entry with the admin policy for the creator.
 // Source: EKS API, CreateAccessConfigRequest, bootstrapClusterCreatorAdminPermissions.
 func grantCreatorAccess(o *store.Op, cluster *Cluster) {
 	config := cluster.AccessConfig
-	if config.AuthenticationMode == modeConfigMap || !*config.BootstrapClusterCreatorAdminPermissions {
+	if config.AuthenticationMode == modeConfigMap ||
+		!*config.BootstrapClusterCreatorAdminPermissions {
 		return
 	}
-	entry := &AccessEntry{ClusterName: cluster.Name, PrincipalARN: o.CallerARN(), Type: "STANDARD", MadeByEKS: true}
+	entry := &AccessEntry{
+		ClusterName:  cluster.Name,
+		PrincipalARN: o.CallerARN(),
+		Type:         "STANDARD",
+		MadeByEKS:    true,
+	}
 	completeEntry(o, entry)
 	AccessEntries.In(o)[EntryID(cluster.Name, entry.PrincipalARN)] = entry
 	association := &AccessPolicyAssociation{
 		ClusterName: cluster.Name, PrincipalARN: entry.PrincipalARN,
-		PolicyARN: accessPolicy + "AmazonEKSClusterAdminPolicy", AccessScope: AccessScope{Type: "cluster"},
+		PolicyARN:   accessPolicy + "AmazonEKSClusterAdminPolicy",
+		AccessScope: AccessScope{Type: "cluster"},
 	}
 	AccessAssociations.In(o)[associationID(association)] = association
 }

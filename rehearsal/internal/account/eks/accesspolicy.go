@@ -39,9 +39,10 @@ const AccessAssociations store.Token[AccessPolicyAssociation] = "aws:eks/accessP
 func accessAssociationType() store.Type[AccessPolicyAssociation] {
 	return store.Type[AccessPolicyAssociation]{
 		Service:   "EKS",
-		CreateAPI: "AssociateAccessPolicy", UpdateAPI: "AssociateAccessPolicy", DeleteAPI: "DisassociateAccessPolicy",
-		Token:  AccessAssociations,
-		Parent: AccessEntries.String(),
+		CreateAPI: "AssociateAccessPolicy", UpdateAPI: "AssociateAccessPolicy",
+		DeleteAPI: "DisassociateAccessPolicy",
+		Token:     AccessAssociations,
+		Parent:    AccessEntries.String(),
 		ParentID: func(row *AccessPolicyAssociation) string {
 			return EntryID(row.ClusterName, row.PrincipalARN)
 		},
@@ -51,18 +52,35 @@ func accessAssociationType() store.Type[AccessPolicyAssociation] {
 			}
 			entry, ok := AccessEntries.In(o)[EntryID(in.ClusterName, in.PrincipalARN)]
 			if !ok {
-				return "", api.Errorf("ResourceNotFoundException", "The specified principalArn could not be found. You can view your available access entries with 'ListAccessEntries'. (%s)", in.PrincipalARN).WithStatus(404)
+				return "", api.Errorf("ResourceNotFoundException",
+					"The specified principalArn could not be found. You can view your available "+
+						"access entries with 'ListAccessEntries'. (%s)",
+					in.PrincipalARN).WithStatus(
+					404,
+				)
 			}
 			if entry.Type != "STANDARD" {
-				return "", invalidParameter("Access policies can only be associated with access entries of type STANDARD.")
+				return "", invalidParameter(
+					"Access policies can only be associated with access entries of type STANDARD.")
 			}
 			// Source: EKS user guide, "Review access policy permissions".
-			known := []string{"AmazonEKSClusterAdminPolicy", "AmazonEKSAdminPolicy", "AmazonEKSAdminViewPolicy", "AmazonEKSEditPolicy", "AmazonEKSViewPolicy"}
-			if !slices.Contains(known, strings.TrimPrefix(in.PolicyARN, accessPolicy)) {
-				return "", invalidParameter("The policyArn %q does not exist; known are %s under %s", in.PolicyARN, strings.Join(known, ", "), accessPolicy)
+			known := []string{
+				"AmazonEKSClusterAdminPolicy",
+				"AmazonEKSAdminPolicy",
+				"AmazonEKSAdminViewPolicy",
+				"AmazonEKSEditPolicy",
+				"AmazonEKSViewPolicy",
 			}
-			if in.AccessScope.Type != "cluster" && (in.AccessScope.Type != "namespace" || len(in.AccessScope.Namespaces) == 0) {
-				return "", invalidParameter("The accessScope must be of type cluster, or of type namespace with namespaces.")
+			if !slices.Contains(known, strings.TrimPrefix(in.PolicyARN, accessPolicy)) {
+				return "", invalidParameter(
+					"The policyArn %q does not exist; known are %s under %s", in.PolicyARN,
+					strings.Join(known, ", "), accessPolicy)
+			}
+			if in.AccessScope.Type != "cluster" &&
+				(in.AccessScope.Type != "namespace" || len(in.AccessScope.Namespaces) == 0) {
+				return "", invalidParameter(
+					"The accessScope must be of type cluster, or of type namespace with " +
+						"namespaces.")
 			}
 			in.AssociatedAt = o.Now.Format(time.RFC3339)
 			in.ModifiedAt = in.AssociatedAt

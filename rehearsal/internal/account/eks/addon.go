@@ -65,7 +65,9 @@ func addonType() store.Type[Addon] {
 		FinishUpdate: func(ctx context.Context, a *store.Store, id string, _ Addon) error {
 			return finishAddon(ctx, a, id, "update")
 		},
-		FinishDelete: func(ctx context.Context, a *store.Store, id string) error { return finishAddonDelete(ctx, a, id) },
+		FinishDelete: func(ctx context.Context, a *store.Store, id string) error {
+			return finishAddonDelete(ctx, a, id)
+		},
 	}
 }
 
@@ -78,7 +80,8 @@ func createAddon(o *store.Op, in *Addon) (string, error) {
 	if _, taken := Addons.In(o)[id]; taken {
 		return "", api.Errorf("ResourceInUseException", "Addon already exists.").WithStatus(409)
 	}
-	if versions := addonVersions(in.AddonName, cluster.Version); len(versions) > 0 && in.AddonVersion == "" {
+	if versions := addonVersions(in.AddonName, cluster.Version); len(versions) > 0 &&
+		in.AddonVersion == "" {
 		in.AddonVersion = versions[0]
 	}
 	if err := checkAddon(o, in); err != nil {
@@ -100,16 +103,22 @@ func checkAddon(o *store.Op, in *Addon) error {
 	}
 	versions := addonVersions(in.AddonName, cluster.Version)
 	if len(versions) == 0 {
-		return invalidParameter("Addon %s specified is not supported in %s kubernetes version", in.AddonName, cluster.Version)
+		return invalidParameter("Addon %s specified is not supported in %s kubernetes version",
+			in.AddonName, cluster.Version)
 	}
 	if !slices.Contains(versions, in.AddonVersion) {
-		return invalidParameter("Addon version specified is not supported: %s of %s on Kubernetes %s; supported are %s", in.AddonVersion, in.AddonName, cluster.Version, strings.Join(versions, ", "))
+		return invalidParameter(
+			"Addon version specified is not supported: %s of %s on Kubernetes %s; supported are %s",
+			in.AddonVersion, in.AddonName, cluster.Version, strings.Join(versions, ", "))
 	}
 	if v := in.ResolveConflictsOnCreate; v != "" && v != "NONE" && v != "OVERWRITE" {
-		return invalidParameter("expected resolveConflictsOnCreate to be one of [NONE OVERWRITE], got %s", v)
+		return invalidParameter(
+			"expected resolveConflictsOnCreate to be one of [NONE OVERWRITE], got %s", v)
 	}
-	if v := in.ResolveConflictsOnUpdate; v != "" && v != "NONE" && v != "OVERWRITE" && v != "PRESERVE" {
-		return invalidParameter("expected resolveConflictsOnUpdate to be one of [NONE OVERWRITE PRESERVE], got %s", v)
+	if v := in.ResolveConflictsOnUpdate; v != "" && v != "NONE" && v != "OVERWRITE" &&
+		v != "PRESERVE" {
+		return invalidParameter(
+			"expected resolveConflictsOnUpdate to be one of [NONE OVERWRITE PRESERVE], got %s", v)
 	}
 	for _, association := range in.PodIdentityAssociations {
 		if err := checkPodRole(o, association.RoleARN); err != nil {
@@ -122,12 +131,23 @@ func checkAddon(o *store.Op, in *Addon) error {
 // addonKeys are the options that an add-on's configuration schema has.
 // Source: `aws eks describe-addon-configuration` of each add-on, top level.
 func addonKeys(name string) []string {
-	common := []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "resources", "tolerations"}
+	common := []string{
+		"affinity",
+		"nodeSelector",
+		"podAnnotations",
+		"podLabels",
+		"resources",
+		"tolerations",
+	}
 	switch name {
 	case "vpc-cni":
-		return append(common, "enableNetworkPolicy", "enableWindowsIpam", "enableWindowsPrefixDelegation", "env", "eniConfig", "init", "livenessProbeTimeoutSeconds", "nodeAgent", "originalMatchLabels", "readinessProbeTimeoutSeconds", "warmWindowsENITarget")
+		return append(common, "enableNetworkPolicy", "enableWindowsIpam",
+			"enableWindowsPrefixDelegation", "env", "eniConfig", "init",
+			"livenessProbeTimeoutSeconds", "nodeAgent", "originalMatchLabels",
+			"readinessProbeTimeoutSeconds", "warmWindowsENITarget")
 	case "coredns":
-		return append(common, "autoScaling", "computeType", "corefile", "podDisruptionBudget", "replicaCount", "topologySpreadConstraints")
+		return append(common, "autoScaling", "computeType", "corefile", "podDisruptionBudget",
+			"replicaCount", "topologySpreadConstraints")
 	case "kube-proxy":
 		return append(common, "ipvs", "mode")
 	case "eks-pod-identity-agent":
@@ -143,21 +163,29 @@ func checkAddonConfiguration(addon, text string) error {
 	}
 	values := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &values); err != nil {
-		return invalidParameter("ConfigurationValue provided in request is not valid JSON or YAML: %v", err)
+		return invalidParameter(
+			"ConfigurationValue provided in request is not valid JSON or YAML: %v", err)
 	}
 	known := addonKeys(addon)
 	for key := range values {
 		if known != nil && !slices.Contains(known, key) {
 			sort.Strings(known)
-			return invalidParameter("ConfigurationValue provided in request is not supported: Json schema validation failed with error: [$.%s: is not defined in the schema and the schema does not allow additional properties]; it has %s", key, strings.Join(known, ", "))
+			return invalidParameter(
+				"ConfigurationValue provided in request is not supported: Json schema validation "+
+					"failed with error: [$.%s: is not defined in the schema and the schema does "+
+					"not "+
+					"allow additional properties]; it has %s",
+				key, strings.Join(known, ", "))
 		}
 	}
-	// The schema wants text here, not a JSON boolean.
+	// The schema requires text here, not a JSON boolean.
 	// Source: EKS user guide, "Restrict Pod network traffic with Kubernetes network
 	// policies": {"enableNetworkPolicy": "true"}.
 	if v, ok := values["enableNetworkPolicy"]; ok {
 		if _, isText := v.(string); !isText {
-			return invalidParameter("ConfigurationValue provided in request is not supported: Json schema validation failed with error: [$.enableNetworkPolicy: boolean found, string expected]")
+			return invalidParameter(
+				"ConfigurationValue provided in request is not supported: Json schema validation " +
+					"failed with error: [$.enableNetworkPolicy: boolean found, string expected]")
 		}
 	}
 	return nil
@@ -169,17 +197,21 @@ func finishAddon(ctx context.Context, a *store.Store, id, verb string) error {
 	err := a.Change(func(o *store.Op) error {
 		addon := Addons.In(o)[id]
 		cluster := Clusters.In(o)[addon.ClusterName]
-		overwrite := addon.ResolveConflictsOnCreate == "OVERWRITE" || addon.ResolveConflicts == "OVERWRITE"
+		overwrite := addon.ResolveConflictsOnCreate == "OVERWRITE" ||
+			addon.ResolveConflicts == "OVERWRITE"
 		// EKS installed its own copy at creation; taking it over is a conflict.
 		// Source: EKS user guide, "Create an Amazon EKS add-on", resolve conflicts.
 		if verb == "create" && slices.Contains(cluster.SelfManaged, addon.AddonName) && !overwrite {
 			addon.Status = StatusCreateFailed
-			failed = waitError("Add-On", id, verb, StatusCreateFailed, StatusActive, "ConfigurationConflict",
-				"ConfigurationConflict: Conflicts found when trying to apply. Will not continue due to resolve conflicts mode. Set resolveConflictsOnCreate to OVERWRITE.")
+			failed = waitError("Add-On", id, verb, StatusCreateFailed, StatusActive,
+				"ConfigurationConflict",
+				"ConfigurationConflict: Conflicts found when trying to apply. Will not continue "+
+					"due to resolve conflicts mode. Set resolveConflictsOnCreate to OVERWRITE.")
 			return nil
 		}
 		addon.ModifiedAt = o.Now.Format(time.RFC3339)
-		cluster.SelfManaged = slices.DeleteFunc(slices.Clone(cluster.SelfManaged), func(name string) bool { return name == addon.AddonName })
+		cluster.SelfManaged = slices.DeleteFunc(slices.Clone(cluster.SelfManaged),
+			func(name string) bool { return name == addon.AddonName })
 		return nil
 	})
 	if err != nil || failed != nil {
@@ -195,14 +227,20 @@ func finishAddon(ctx context.Context, a *store.Store, id, verb string) error {
 		// and pulumi-aws waits 20 minutes for ACTIVE.
 		if name == "coredns" && !canSchedulePods(o, cluster, Addons.In(o)[id].ConfigurationValues) {
 			Addons.In(o)[id].Status = statusDegraded
-			failed = api.Errorf("InsufficientNumberOfReplicas", "waiting for EKS Add-On (%s) %s: timeout while waiting for state to become 'ACTIVE' (last state: 'DEGRADED', timeout: 20m0s): InsufficientNumberOfReplicas: The add-on is unhealthy because it doesn't have the desired number of replicas.", id, verb)
+			failed = api.Errorf("InsufficientNumberOfReplicas",
+				"waiting for EKS Add-On (%s) %s: timeout while waiting for state to become "+
+					"'ACTIVE' (last state: 'DEGRADED', timeout: 20m0s): "+
+					"InsufficientNumberOfReplicas: The add-on is unhealthy because it doesn't "+
+					"have "+
+					"the desired number of replicas.",
+				id, verb)
 		}
 		return nil
 	})
 	return cmp.Or(err, failed)
 }
 
-// canSchedulePods says whether an ordinary pod finds a node: one that joined and whose
+// canSchedulePods reports whether an ordinary pod finds a node: one that joined and whose
 // group has no taint that keeps it away.
 func canSchedulePods(o *store.Op, cluster, configuration string) bool {
 	for _, id := range ec2.Instances.In(o).IDs() {
@@ -211,7 +249,9 @@ func canSchedulePods(o *store.Op, cluster, configuration string) bool {
 			continue
 		}
 		group, ok := NodeGroups.In(o)[cluster+":"+found.NodeGroup]
-		blocked := ok && slices.ContainsFunc(group.Taints, func(t NodeGroupTaint) bool { return t.Effect != "PREFER_NO_SCHEDULE" })
+		blocked := ok &&
+			slices.ContainsFunc(group.Taints,
+				func(t NodeGroupTaint) bool { return t.Effect != "PREFER_NO_SCHEDULE" })
 		if !blocked || strings.Contains(configuration, "tolerations") {
 			return true
 		}
@@ -239,7 +279,7 @@ func finishAddonDelete(ctx context.Context, a *store.Store, id string) error {
 	return applyAddons(ctx, a, cluster)
 }
 
-// applyAddons tells the runtime what a cluster runs.
+// applyAddons passes the add-ons of a cluster on to the runtime.
 func applyAddons(ctx context.Context, a *store.Store, cluster string) error {
 	defer a.Lock(cluster + "/addons")()
 	if a.Runtime() == nil {
@@ -255,12 +295,27 @@ func applyAddons(ctx context.Context, a *store.Store, cluster string) error {
 		}
 		for _, id := range Addons.In(o).IDs() {
 			addon := Addons.In(o)[id]
-			if addon.ClusterName == cluster && addon.Status != StatusDeleting && addon.Status != StatusCreateFailed {
-				specs = append(specs, api.AddonSpec{Name: addon.AddonName, Version: addon.AddonVersion, Configuration: addon.ConfigurationValues})
+			if addon.ClusterName == cluster && addon.Status != StatusDeleting &&
+				addon.Status != StatusCreateFailed {
+				specs = append(
+					specs,
+					api.AddonSpec{
+						Name:          addon.AddonName,
+						Version:       addon.AddonVersion,
+						Configuration: addon.ConfigurationValues,
+					},
+				)
 			}
 		}
 		for _, name := range found.SelfManaged {
-			specs = append(specs, api.AddonSpec{Name: name, Version: addonVersions(name, found.Version)[0], SelfManaged: true})
+			specs = append(
+				specs,
+				api.AddonSpec{
+					Name:        name,
+					Version:     addonVersions(name, found.Version)[0],
+					SelfManaged: true,
+				},
+			)
 		}
 	})
 	if !running {

@@ -40,10 +40,12 @@ func clusterType() store.Type[Cluster] {
 		DeleteSeconds: 180, // EKS user guide: several minutes
 		Token:         Clusters,
 		Background:    writeLogs,
-		Item:          func(*store.Op, *Cluster) api.Item { return store.Bills(capacity.EKSClusterUSD, "") },
-		Create:        createCluster,
-		Update:        updateCluster,
-		Delete:        deleteCluster,
+		Item: func(*store.Op, *Cluster) api.Item {
+			return store.Bills(capacity.EKSClusterUSD, "")
+		},
+		Create: createCluster,
+		Update: updateCluster,
+		Delete: deleteCluster,
 		FinishCreate: func(ctx context.Context, a *store.Store, id string) error {
 			return finishCluster(ctx, a, id)
 		},
@@ -60,19 +62,27 @@ func clusterType() store.Type[Cluster] {
 func createCluster(o *store.Op, in *Cluster) (string, error) {
 	// Source: EKS API, CreateCluster, parameter name.
 	if !regexp.MustCompile(`^[0-9A-Za-z][A-Za-z0-9_-]{0,99}$`).MatchString(in.Name) {
-		return "", invalidParameter("The cluster name %q can have at most 100 letters, digits, hyphens and underscores and begins with a letter or digit.", in.Name)
+		return "", invalidParameter(
+			"The cluster name %q can have at most 100 letters, digits, hyphens and underscores "+
+				"and begins with a letter or digit.",
+			in.Name)
 	}
 	if _, taken := Clusters.In(o)[in.Name]; taken {
-		return "", api.Errorf("ResourceInUseException", "Cluster already exists with name: %s", in.Name).WithStatus(409)
+		return "", api.Errorf("ResourceInUseException", "Cluster already exists with name: %s",
+			in.Name).WithStatus(
+			409,
+		)
 	}
 	if float64(len(Clusters.In(o))) >= ec2.AppliedQuota(o, ec2.QuotaClusters) {
-		return "", api.Errorf("ResourceLimitExceededException", "Cluster limit exceeded for account.")
+		return "", api.Errorf("ResourceLimitExceededException",
+			"Cluster limit exceeded for account.")
 	}
 	if in.Version == "" {
 		in.Version = DefaultVersion()
 	}
 	if _, ok := findVersion(in.Version); !ok {
-		return "", invalidParameter("unsupported Kubernetes version %q; supported are %s", in.Version, versionNames())
+		return "", invalidParameter("unsupported Kubernetes version %q; supported are %s",
+			in.Version, versionNames())
 	}
 	vpcID, err := checkCluster(o, in)
 	if err != nil {
@@ -94,7 +104,10 @@ func checkCluster(o *store.Op, in *Cluster) (vpcID string, err error) {
 	for _, id := range in.VpcConfig.SubnetIDs {
 		subnet, ok := ec2.Subnets.In(o)[id]
 		if !ok {
-			return "", invalidParameter("The subnet ID '%s' does not exist (Service: AmazonEC2; Error Code: InvalidSubnetID.NotFound)", id)
+			return "", invalidParameter(
+				"The subnet ID '%s' does not exist (Service: AmazonEC2; Error Code: "+
+					"InvalidSubnetID.NotFound)",
+				id)
 		}
 		if vpcID != "" && subnet.VpcID != vpcID {
 			return "", invalidParameter("Subnets specified must belong to the same VPC.")
@@ -109,7 +122,8 @@ func checkCluster(o *store.Op, in *Cluster) (vpcID string, err error) {
 	for _, id := range in.VpcConfig.SecurityGroupIDs {
 		group, ok := ec2.SecurityGroups.In(o)[id]
 		if !ok || group.VpcID != vpcID {
-			return "", invalidParameter("The security group '%s' does not exist in VPC '%s'", id, vpcID)
+			return "", invalidParameter("The security group '%s' does not exist in VPC '%s'", id,
+				vpcID)
 		}
 	}
 	if err := checkEndpointAccess(in.VpcConfig); err != nil {
@@ -121,7 +135,8 @@ func checkCluster(o *store.Op, in *Cluster) (vpcID string, err error) {
 	if in.EncryptionConfig != nil {
 		// Source: EKS API, EncryptionConfig: resources is ["secrets"].
 		if !slices.Equal(in.EncryptionConfig.Resources, []string{"secrets"}) {
-			return "", invalidParameter("encryptionConfig.resources must be [secrets], got %v", in.EncryptionConfig.Resources)
+			return "", invalidParameter("encryptionConfig.resources must be [secrets], got %v",
+				in.EncryptionConfig.Resources)
 		}
 		if _, err := kms.UsableKey(o, in.EncryptionConfig.Provider.KeyARN); err != nil {
 			return "", err
@@ -130,16 +145,22 @@ func checkCluster(o *store.Op, in *Cluster) (vpcID string, err error) {
 	return vpcID, nil
 }
 
-// checkClusterRole wants a role that EKS may assume and that has the cluster policy.
+// checkClusterRole checks that EKS may assume a role and that it has the cluster policy.
 // Source: EKS's InvalidParameterException on CreateCluster; EKS user guide, "Amazon EKS
 // cluster IAM role".
 func checkClusterRole(o *store.Op, arn string) error {
 	role, ok := iam.RoleByARN(o, arn)
 	if !ok || !iam.Trusts(role, "eks.amazonaws.com") {
-		return invalidParameter("Role with arn: %s, could not be assumed because it does not exist or the trusted entity is not correct", arn)
+		return invalidParameter(
+			"Role with arn: %s, could not be assumed because it does not exist or the trusted "+
+				"entity is not correct",
+			arn)
 	}
 	if !slices.Contains(iam.PoliciesOf(o, role), iam.ManagedPolicy+"AmazonEKSClusterPolicy") {
-		return invalidParameter("The provided role doesn't have the Amazon EKS Managed Policies associated with it. Please ensure the following policies [%sAmazonEKSClusterPolicy] are attached", iam.ManagedPolicy)
+		return invalidParameter(
+			"The provided role doesn't have the Amazon EKS Managed Policies associated with it. "+
+				"Please ensure the following policies [%sAmazonEKSClusterPolicy] are attached",
+			iam.ManagedPolicy)
 	}
 	return nil
 }
@@ -155,8 +176,10 @@ func checkEndpointAccess(config ClusterVpcConfig) error {
 		if err != nil {
 			return invalidParameter("Invalid CIDR %q in publicAccessCidrs.", text)
 		}
-		if block.Addr().IsPrivate() || block.Addr().IsLoopback() || block.Addr().IsLinkLocalUnicast() {
-			return invalidParameter("The following CIDRs are not allowed in publicAccessCidrs: [%s]", text)
+		if block.Addr().IsPrivate() || block.Addr().IsLoopback() ||
+			block.Addr().IsLinkLocalUnicast() {
+			return invalidParameter(
+				"The following CIDRs are not allowed in publicAccessCidrs: [%s]", text)
 		}
 	}
 	return nil
@@ -186,10 +209,13 @@ func chooseServiceCIDR(o *store.Op, in *Cluster, vpcID string) error {
 	}
 	block, err := netip.ParsePrefix(network.ServiceIpv4Cidr)
 	if err != nil || !block.Addr().IsPrivate() || block.Bits() < 12 || block.Bits() > 24 {
-		return invalidParameter("The serviceIpv4Cidr %q must be a private block between /24 and /12.", network.ServiceIpv4Cidr)
+		return invalidParameter(
+			"The serviceIpv4Cidr %q must be a private block between /24 and /12.",
+			network.ServiceIpv4Cidr)
 	}
 	if block.Overlaps(vpcBlock) {
-		return invalidParameter("The serviceIpv4Cidr %s overlaps with the VPC's %s.", network.ServiceIpv4Cidr, vpcBlock)
+		return invalidParameter("The serviceIpv4Cidr %s overlaps with the VPC's %s.",
+			network.ServiceIpv4Cidr, vpcBlock)
 	}
 	return nil
 }
@@ -242,9 +268,10 @@ func completeCluster(o *store.Op, in *Cluster, vpcID string) {
 func createClusterGroup(o *store.Op, cluster, vpcID string) string {
 	id := store.NewID("sg")
 	ec2.SecurityGroups.In(o)[id] = &ec2.SecurityGroup{
-		Name:        fmt.Sprintf("eks-cluster-sg-%s-%d", cluster, o.Now.Unix()),
-		Description: "EKS created security group applied to ENI that is attached to EKS Control Plane master nodes, as well as any managed workloads.",
-		VpcID:       vpcID, MadeBy: "eks:" + cluster,
+		Name: fmt.Sprintf("eks-cluster-sg-%s-%d", cluster, o.Now.Unix()),
+		Description: "EKS created security group applied to ENI that is attached to EKS Control " +
+			"Plane master nodes, as well as any managed workloads.",
+		VpcID: vpcID, MadeBy: "eks:" + cluster,
 		OwnerID: o.AccountID, ARN: o.ARN("ec2", "security-group/"+id),
 		Ingress: []ec2.GroupRule{{Protocol: "-1", Self: true}},
 		Egress: []ec2.GroupRule{
@@ -259,14 +286,17 @@ func createClusterGroup(o *store.Op, cluster, vpcID string) string {
 // is why subnets and groups cannot go before the cluster.
 // Source: EKS user guide, "Subnet requirements": 2 to 4 interfaces.
 func createClusterInterfaces(o *store.Op, in *Cluster) error {
-	groups := append([]string{in.VpcConfig.ClusterSecurityGroupID}, in.VpcConfig.SecurityGroupIDs...)
+	groups := append(
+		[]string{in.VpcConfig.ClusterSecurityGroupID},
+		in.VpcConfig.SecurityGroupIDs...)
 	for _, subnetID := range in.VpcConfig.SubnetIDs {
 		address, err := ec2.NextAddress(o, subnetID)
 		if err != nil {
 			return err
 		}
 		ec2.Interfaces.In(o)[store.NewID("eni")] = &ec2.NetworkInterface{
-			SubnetID: subnetID, SecurityGroups: groups, Owner: "eks:" + in.Name, InterfaceType: "interface", PrivateIP: address,
+			SubnetID: subnetID, SecurityGroups: groups, Owner: "eks:" + in.Name,
+			InterfaceType: "interface", PrivateIP: address,
 		}
 	}
 	return nil

@@ -23,10 +23,16 @@ const (
 // updateCluster checks what may change in place.
 func updateCluster(o *store.Op, id string, old, in *Cluster) error {
 	if old.Status != StatusActive {
-		return api.Errorf("ResourceInUseException", "Cannot update because cluster %s currently has status %s.", id, old.Status).WithStatus(409)
+		return api.Errorf("ResourceInUseException",
+			"Cannot update because cluster %s currently has status %s.", id, old.Status).WithStatus(
+			409,
+		)
 	}
 	if in.Version != old.Version {
-		return invalidParameter("Unsupported Kubernetes minor version update from %s to %s (a rehearsal does not upgrade control planes)", old.Version, in.Version)
+		return invalidParameter(
+			"Unsupported Kubernetes minor version update from %s to %s (a rehearsal does not "+
+				"upgrade control planes)",
+			old.Version, in.Version)
 	}
 	vpcID, err := checkCluster(o, in)
 	if err != nil {
@@ -50,7 +56,10 @@ func updateCluster(o *store.Op, id string, old, in *Cluster) error {
 func deleteCluster(o *store.Op, id string, gone *Cluster) error {
 	for _, groupID := range NodeGroups.In(o).IDs() {
 		if NodeGroups.In(o)[groupID].ClusterName == id {
-			return api.Errorf("ResourceInUseException", "Cluster has nodegroups attached (rehearsal: %s)", groupID).WithStatus(409)
+			return api.Errorf("ResourceInUseException",
+				"Cluster has nodegroups attached (rehearsal: %s)", groupID).WithStatus(
+				409,
+			)
 		}
 	}
 	gone.Status = StatusDeleting
@@ -59,18 +68,24 @@ func deleteCluster(o *store.Op, id string, gone *Cluster) error {
 
 // clusterDeleted drops what EKS made for a cluster. Its log group is not among that.
 func clusterDeleted(o *store.Op, id string) {
-	store.DropWhere(o, ec2.Interfaces, func(row *ec2.NetworkInterface) bool { return row.Owner == "eks:"+id })
-	store.DropWhere(o, ec2.SecurityGroups, func(row *ec2.SecurityGroup) bool { return row.MadeBy == "eks:"+id })
+	store.DropWhere(o, ec2.Interfaces,
+		func(row *ec2.NetworkInterface) bool { return row.Owner == "eks:"+id })
+	store.DropWhere(o, ec2.SecurityGroups,
+		func(row *ec2.SecurityGroup) bool { return row.MadeBy == "eks:"+id })
 }
 
 // activeCluster returns an active cluster or EKS's error.
 func activeCluster(o *store.Op, name string) (*Cluster, error) {
 	found, ok := Clusters.In(o)[name]
 	if !ok {
-		return nil, api.Errorf("ResourceNotFoundException", "No cluster found for name: %s.", name).WithStatus(404)
+		return nil, api.Errorf("ResourceNotFoundException", "No cluster found for name: %s.",
+			name).WithStatus(
+			404,
+		)
 	}
 	if found.Status != StatusActive {
-		return nil, api.Errorf("InvalidRequestException", "Cluster '%s' is not in ACTIVE status (it is %s)", name, found.Status)
+		return nil, api.Errorf("InvalidRequestException",
+			"Cluster '%s' is not in ACTIVE status (it is %s)", name, found.Status)
 	}
 	return found, nil
 }
@@ -109,8 +124,9 @@ func startCluster(ctx context.Context, a *store.Store, name string) error {
 		spec = api.ClusterSpec{
 			Name: name, ARN: found.ARN, Version: found.Version,
 			ServiceCIDR: found.KubernetesNetworkConfig.ServiceIpv4Cidr,
-			VPCID:       found.VpcConfig.VpcID, VPCCIDR: ec2.Vpcs.In(o)[found.VpcConfig.VpcID].CidrBlock,
-			Issuer: found.Identities[0].Oidcs[0].Issuer,
+			VPCID:       found.VpcConfig.VpcID,
+			VPCCIDR:     ec2.Vpcs.In(o)[found.VpcConfig.VpcID].CidrBlock,
+			Issuer:      found.Identities[0].Oidcs[0].Issuer,
 		}
 	})
 	// Without a runtime the address has EKS's form and nothing listens there.
@@ -137,5 +153,7 @@ func startCluster(ctx context.Context, a *store.Store, name string) error {
 // waitError words a failure as the provider's waiters do.
 // Source: pulumi-aws errors of eks.NodeGroup and eks.Addon.
 func waitError(what, name, verb, is, wanted, code, cause string) error {
-	return api.Errorf(code, "waiting for EKS %s (%s) %s: unexpected state '%s', wanted target '%s'. last error: %s", what, name, verb, is, wanted, cause)
+	return api.Errorf(code,
+		"waiting for EKS %s (%s) %s: unexpected state '%s', wanted target '%s'. last error: %s",
+		what, name, verb, is, wanted, cause)
 }

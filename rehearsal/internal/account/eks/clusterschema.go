@@ -29,7 +29,7 @@ type Cluster struct {
 	SelfManaged []string `json:"_selfManaged,omitempty" aws:"hidden"`
 }
 
-// ClusterVpcConfig says where the control plane's interfaces are.
+// ClusterVpcConfig is the network of the control plane's interfaces.
 type ClusterVpcConfig struct {
 	SubnetIDs              []string `json:"subnetIds" aws:"required"`
 	SecurityGroupIDs       []string `json:"securityGroupIds,omitempty"`
@@ -40,13 +40,13 @@ type ClusterVpcConfig struct {
 	VpcID                  string   `json:"vpcId,omitempty" aws:"computed"`
 }
 
-// AccessConfig says who may enter a cluster, and by which means.
+// AccessConfig configures access to a cluster.
 type AccessConfig struct {
 	AuthenticationMode                      string `json:"authenticationMode,omitempty" aws:"default"`
 	BootstrapClusterCreatorAdminPermissions *bool  `json:"bootstrapClusterCreatorAdminPermissions,omitempty" aws:"default,replace"`
 }
 
-// EncryptionConfig says with which key secrets are encrypted.
+// EncryptionConfig names the key that encrypts secrets.
 type EncryptionConfig struct {
 	Provider  EncryptionProvider `json:"provider" aws:"required"`
 	Resources []string           `json:"resources" aws:"required"`

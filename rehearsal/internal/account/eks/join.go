@@ -11,7 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// joinFailure says why an instance does not become a Ready node; nil when it does.
+// joinFailure returns why an instance does not become a Ready node, or nil.
 // AWS names only the outcome. What the rehearsal sees is added in brackets.
 // Source of the outcomes: EKS API, Issue, NodeCreationFailure and Ec2SubnetInvalidConfiguration.
 func joinFailure(o *store.Op, group *NodeGroup, found *ec2.Instance) *api.Error {
@@ -26,11 +26,15 @@ func joinFailure(o *store.Op, group *NodeGroup, found *ec2.Instance) *api.Error 
 		accessReason(o, cluster, group),
 	} {
 		if why != "" {
-			return api.Errorf("NodeCreationFailure", "NodeCreationFailure: Instances failed to join the kubernetes cluster (rehearsal: %s)", why)
+			return api.Errorf("NodeCreationFailure",
+				"NodeCreationFailure: Instances failed to join the kubernetes cluster "+
+					"(rehearsal: %s)",
+				why)
 		}
 	}
 	if why := cniReason(o, cluster, group); why != "" {
-		return api.Errorf("NodeCreationFailure", "NodeCreationFailure: Unhealthy nodes in the kubernetes cluster (rehearsal: %s)", why)
+		return api.Errorf("NodeCreationFailure",
+			"NodeCreationFailure: Unhealthy nodes in the kubernetes cluster (rehearsal: %s)", why)
 	}
 	return nil
 }
@@ -38,8 +42,14 @@ func joinFailure(o *store.Op, group *NodeGroup, found *ec2.Instance) *api.Error 
 // subnetProblem: a subnet that routes to an internet gateway must give public addresses.
 // Source: EKS API, Issue, Ec2SubnetInvalidConfiguration.
 func subnetFailure(o *store.Op, found *ec2.Instance) *api.Error {
-	if strings.HasPrefix(ec2.InternetRoute(o, found.SubnetID), "igw-") && !ec2.HasPublicAddress(o, found) {
-		return api.Errorf("Ec2SubnetInvalidConfiguration", "Ec2SubnetInvalidConfiguration: One or more Amazon EC2 Subnets of [%s] for node group %s does not automatically assign public IP addresses to instances launched into it. If you want your instances to be assigned a public IP address, then you need to enable auto-assign public IP address for the subnet.", found.SubnetID, found.NodeGroup)
+	if strings.HasPrefix(ec2.InternetRoute(o, found.SubnetID), "igw-") &&
+		!ec2.HasPublicAddress(o, found) {
+		return api.Errorf("Ec2SubnetInvalidConfiguration",
+			"Ec2SubnetInvalidConfiguration: One or more Amazon EC2 Subnets of [%s] for node "+
+				"group %s does not automatically assign public IP addresses to instances launched "+
+				"into it. If you want your instances to be assigned a public IP address, then you "+
+				"need to enable auto-assign public IP address for the subnet.",
+			found.SubnetID, found.NodeGroup)
 	}
 	return nil
 }
@@ -66,7 +76,7 @@ func dnsReason(o *store.Op, found *ec2.Instance) string {
 // apiServerPort is where an EKS API server listens.
 const apiServerPort = 443
 
-// endpointReason says why an instance does not reach the API server.
+// endpointReason returns why an instance does not reach the API server, or "".
 // Sources: EKS user guide, "Cluster API server endpoint" and "Amazon EKS security group
 // requirements"; without a private endpoint, nodes need a way to the internet whose
 // address is in publicAccessCidrs.
@@ -75,25 +85,33 @@ func endpointReason(o *store.Op, cluster *Cluster, found *ec2.Instance) string {
 	config := cluster.VpcConfig
 	if config.EndpointPrivateAccess {
 		control := append([]string{config.ClusterSecurityGroupID}, config.SecurityGroupIDs...)
-		if !ec2.CanConnect(o, groups, found.PrivateIP, control, controlPlaneAddress(o, cluster.Name), apiServerPort) {
-			return "the interface's security groups " + strings.Join(groups, ", ") + " do not reach the control plane's " + strings.Join(control, ", ") + " on port 443; list the cluster security group " + config.ClusterSecurityGroupID
+		if !ec2.CanConnect(o, groups, found.PrivateIP, control,
+			controlPlaneAddress(o, cluster.Name), apiServerPort) {
+			return "the interface's security groups " + strings.Join(groups,
+				", ") + " do not reach the control plane's " + strings.Join(
+				control,
+				", ",
+			) + " on port 443; list the cluster security group " + config.ClusterSecurityGroupID
 		}
 	}
 	way := ec2.InternetRoute(o, found.SubnetID)
 	if way == "" {
 		// Images, and the API server where it is public only, are outside.
-		return "subnet " + found.SubnetID + " has no route to the internet (0.0.0.0/0 to a NAT gateway in a public subnet)"
+		return "subnet " + found.SubnetID + " has no route to the internet (0.0.0.0/0 to a NAT " +
+			"gateway in a public subnet)"
 	}
 	outside := "203.0.113.254"
 	if !ec2.CanConnect(o, groups, found.PrivateIP, nil, outside, apiServerPort) {
-		return "the interface's security groups " + strings.Join(groups, ", ") + " allow no egress to 0.0.0.0/0 on port 443"
+		return "the interface's security groups " + strings.Join(groups,
+			", ") + " allow no egress to 0.0.0.0/0 on port 443"
 	}
 	if config.EndpointPrivateAccess {
 		return ""
 	}
 	address := ec2.PublicAddress(o, way, found)
 	if !ec2.InAnyBlock(address, config.PublicAccessCidrs) {
-		return "the public endpoint admits " + strings.Join(config.PublicAccessCidrs, ", ") + " and not " + address + ", the nodes' address; turn endpointPrivateAccess on"
+		return "the public endpoint admits " + strings.Join(config.PublicAccessCidrs,
+			", ") + " and not " + address + ", the nodes' address; turn endpointPrivateAccess on"
 	}
 	return ""
 }
@@ -121,7 +139,7 @@ func accessReason(o *store.Op, cluster *Cluster, group *NodeGroup) string {
 	return ""
 }
 
-// cniReason says why a node that registered stays NotReady.
+// cniReason returns why a node that registered stays NotReady, or "".
 // Sources: EKS user guide, "Amazon EKS node IAM role" and "Configure Amazon VPC CNI
 // plugin to use IRSA or Pod Identity"; without a CNI the kubelet reports NotReady.
 func cniReason(o *store.Op, cluster *Cluster, group *NodeGroup) string {
@@ -138,12 +156,14 @@ func cniReason(o *store.Op, cluster *Cluster, group *NodeGroup) string {
 		}
 	}
 	for _, id := range PodIdentities.In(o).IDs() {
-		if found := PodIdentities.In(o)[id]; found.ClusterName == cluster.Name && found.ServiceAccount == "aws-node" {
+		if found := PodIdentities.In(o)[id]; found.ClusterName == cluster.Name &&
+			found.ServiceAccount == "aws-node" {
 			roles = append(roles, found.RoleARN)
 		}
 	}
 	for _, arn := range roles {
-		if role, ok := iam.RoleByARN(o, arn); ok && slices.Contains(iam.PoliciesOf(o, role), policy) {
+		if role, ok := iam.RoleByARN(o, arn); ok &&
+			slices.Contains(iam.PoliciesOf(o, role), policy) {
 			return ""
 		}
 	}

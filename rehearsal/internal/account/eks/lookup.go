@@ -22,11 +22,13 @@ type addonVersionResult struct {
 	Version           string `json:"version"`
 }
 
-// getAddonVersion gives the newest version, or the default one, which is the one before.
+// getAddonVersion returns the newest version, or the default one, which is the one before.
 func getAddonVersion(_ *store.Op, args addonVersionArgs) (any, error) {
 	versions := addonVersions(args.AddonName, args.KubernetesVersion)
 	if len(versions) == 0 {
-		return nil, api.Errorf("InvalidParameterException", "reading EKS Add-On version info (%s, %s): couldn't find resource", args.AddonName, args.KubernetesVersion)
+		return nil, api.Errorf("InvalidParameterException",
+			"reading EKS Add-On version info (%s, %s): couldn't find resource", args.AddonName,
+			args.KubernetesVersion)
 	}
 	version := versions[0]
 	if !args.MostRecent && len(versions) > 1 {
@@ -64,12 +66,16 @@ type clusterVersionsResult struct {
 func getClusterVersions(o *store.Op, args clusterVersionsArgs) (any, error) {
 	result := clusterVersionsResult{ID: o.Region, ClusterVersions: []clusterVersion{}}
 	for _, v := range kubernetesVersions() {
-		if args.DefaultOnly && !v.Default || len(args.ClusterVersionsOnlies) > 0 && !slices.Contains(args.ClusterVersionsOnlies, v.Minor) {
+		if args.DefaultOnly && !v.Default ||
+			len(args.ClusterVersionsOnlies) > 0 &&
+				!slices.Contains(args.ClusterVersionsOnlies, v.Minor) {
 			continue
 		}
 		result.ClusterVersions = append(result.ClusterVersions, clusterVersion{
-			ClusterType: "eks", ClusterVersion: v.Minor, DefaultVersion: v.Default, DefaultPlatformVersion: "eks.1",
-			KubernetesPatchVersion: v.Minor + "." + string(rune('0'+v.Patch)), ReleaseDate: v.Released, VersionStatus: "STANDARD_SUPPORT",
+			ClusterType: "eks", ClusterVersion: v.Minor, DefaultVersion: v.Default,
+			DefaultPlatformVersion: "eks.1",
+			KubernetesPatchVersion: v.Minor + "." + string(
+				rune('0'+v.Patch)), ReleaseDate: v.Released, VersionStatus: "STANDARD_SUPPORT",
 		})
 	}
 	return result, nil
@@ -114,14 +120,21 @@ type clusterResult struct {
 func getCluster(o *store.Op, args nameArgs) (any, error) {
 	found, ok := Clusters.In(o)[args.Name]
 	if !ok {
-		return nil, api.Errorf("ResourceNotFoundException", "No cluster found for name: %s.", args.Name).WithStatus(404)
+		return nil, api.Errorf("ResourceNotFoundException", "No cluster found for name: %s.",
+			args.Name).WithStatus(
+			404,
+		)
 	}
 	return clusterResult{
-		ARN: found.ARN, AccessConfigs: []AccessConfig{*found.AccessConfig}, CertificateAuthorities: found.CertificateAuthorities,
-		CreatedAt: found.CreatedAt, EnabledClusterLogTypes: found.EnabledClusterLogTypes, Endpoint: found.Endpoint, ID: found.Name,
-		Identities: found.Identities, KubernetesNetworkConfigs: []KubernetesNetworkConfig{*found.KubernetesNetworkConfig},
-		Name: found.Name, PlatformVersion: found.PlatformVersion, RoleARN: found.RoleARN, Status: found.Status,
-		Tags: found.TagsAll, Version: found.Version, VpcConfig: found.VpcConfig,
+		ARN: found.ARN, AccessConfigs: []AccessConfig{*found.AccessConfig},
+		CertificateAuthorities: found.CertificateAuthorities,
+		CreatedAt:              found.CreatedAt, EnabledClusterLogTypes: found.EnabledClusterLogTypes,
+		Endpoint: found.Endpoint, ID: found.Name,
+		Identities:               found.Identities,
+		KubernetesNetworkConfigs: []KubernetesNetworkConfig{*found.KubernetesNetworkConfig},
+		Name:                     found.Name, PlatformVersion: found.PlatformVersion, RoleARN: found.RoleARN,
+		Status: found.Status,
+		Tags:   found.TagsAll, Version: found.Version, VpcConfig: found.VpcConfig,
 	}, nil
 }
 
@@ -140,12 +153,15 @@ type nodeGroupArgs struct {
 	Tags          map[string]string `json:"tags"`
 }
 
-// getNodeGroup gives what pulumi-aws's function gives: the resource's properties, with
+// getNodeGroup answers as pulumi-aws's function does: with the resource's properties, and with
 // scalingConfigs and launchTemplates as lists.
 func getNodeGroup(o *store.Op, args nodeGroupArgs) (any, error) {
 	found, ok := NodeGroups.In(o)[args.ClusterName+":"+args.NodeGroupName]
 	if !ok {
-		return nil, api.Errorf("ResourceNotFoundException", "No node group found for name: %s.", args.NodeGroupName).WithStatus(404)
+		return nil, api.Errorf("ResourceNotFoundException", "No node group found for name: %s.",
+			args.NodeGroupName).WithStatus(
+			404,
+		)
 	}
 	body, err := json.Marshal(found)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// LoseCluster deletes a cluster and its node groups behind Pulumi's back, as somebody
-// does in the AWS console.
+// LoseCluster deletes a cluster and its node groups without Pulumi, as in the AWS
+// console.
 func LoseCluster(ctx context.Context, a *store.Store, name string) error {
 	var groups []string
 	var err error

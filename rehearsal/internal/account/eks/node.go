@@ -32,7 +32,8 @@ func nodeSpec(o *store.Op, id string, found *ec2.Instance, group *NodeGroup) api
 	facts := networkFacts(o, id, name, found)
 	spec := api.NodeSpec{
 		Name: name, InstanceID: id, ProviderID: "aws:///" + found.Zone + "/" + id,
-		NodeGroup: group.NodeGroupName, InstanceType: found.Type, Region: o.Region, Zone: found.Zone, PrivateIP: found.PrivateIP,
+		NodeGroup: group.NodeGroupName, InstanceType: found.Type, Region: o.Region,
+		Zone: found.Zone, PrivateIP: found.PrivateIP,
 		Labels:    nodeLabels(o, name, found, group),
 		CPUMillis: t.VCPU * 1000, AllocatableCPUMillis: t.AllocatableCPU(),
 		MemoryMiB: memory, AllocatableMemoryMiB: allocatable, MaxPods: t.MaxPods(),
@@ -42,7 +43,8 @@ func nodeSpec(o *store.Op, id string, found *ec2.Instance, group *NodeGroup) api
 		// The effect was checked when the group was made.
 		effect, err := kubernetesEffect(taint.Effect)
 		if err == nil {
-			spec.Taints = append(spec.Taints, api.Taint{Key: taint.Key, Value: taint.Value, Effect: effect})
+			spec.Taints = append(spec.Taints,
+				api.Taint{Key: taint.Key, Value: taint.Value, Effect: effect})
 		}
 	}
 	return spec
@@ -69,11 +71,13 @@ func nodeLabels(o *store.Op, name string, found *ec2.Instance, group *NodeGroup)
 		"eks.amazonaws.com/nodegroup":      group.NodeGroupName,
 		"eks.amazonaws.com/capacityType":   group.CapacityType,
 		// The image's id follows from the release, so that it is the same on each node.
-		"eks.amazonaws.com/nodegroup-image": "ami-" + store.StableHex(found.AmiType+found.Release, 17),
+		"eks.amazonaws.com/nodegroup-image": "ami-" + store.StableHex(found.AmiType+found.Release,
+			17),
 	}
 	if found.TemplateID != "" {
 		labels["eks.amazonaws.com/sourceLaunchTemplateId"] = found.TemplateID
-		labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = strconv.Itoa(found.TemplateVersion)
+		labels["eks.amazonaws.com/sourceLaunchTemplateVersion"] = strconv.Itoa(
+			found.TemplateVersion)
 	}
 	for key, value := range group.Labels {
 		labels[key] = value
@@ -81,7 +85,7 @@ func nodeLabels(o *store.Op, name string, found *ec2.Instance, group *NodeGroup)
 	return labels
 }
 
-// networkFacts gathers what decides whether a node's NCCL rides EFA.
+// networkFacts returns what decides whether NCCL can use EFA on a node.
 func networkFacts(o *store.Op, id, name string, found *ec2.Instance) nodefacts.Facts {
 	t, _ := ec2.FindInstanceType(found.Type)
 	facts := nodefacts.Facts{
@@ -126,7 +130,10 @@ const nvidiaDriver = "580.95.05"
 
 func hasDriver(amiType string) bool {
 	switch amiType {
-	case "AL2023_x86_64_NVIDIA", "AL2023_ARM_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_ARM_64_NVIDIA":
+	case "AL2023_x86_64_NVIDIA",
+		"AL2023_ARM_64_NVIDIA",
+		"BOTTLEROCKET_x86_64_NVIDIA",
+		"BOTTLEROCKET_ARM_64_NVIDIA":
 		return true
 	default:
 		return false
@@ -151,7 +158,8 @@ func logGroupOf(cluster string) string { return "/aws/eks/" + cluster + "/cluste
 // when there is none, without a retention. Such a group outlives the cluster.
 func writeLogs(o *store.Op, id string, cluster *Cluster) {
 	group := logGroupOf(id)
-	if _, exists := logs.LogGroups.In(o)[group]; exists || len(cluster.EnabledClusterLogTypes) == 0 {
+	if _, exists := logs.LogGroups.In(o)[group]; exists ||
+		len(cluster.EnabledClusterLogTypes) == 0 {
 		return
 	}
 	logs.LogGroups.In(o)[group] = &logs.LogGroup{
@@ -165,7 +173,8 @@ func checkLogTypes(types []string) error {
 	valid := []string{"api", "audit", "authenticator", "controllerManager", "scheduler"}
 	for _, one := range types {
 		if !slices.Contains(valid, one) {
-			return invalidParameter("expected enabledClusterLogTypes to be of %s, got %s", strings.Join(valid, ", "), one)
+			return invalidParameter("expected enabledClusterLogTypes to be of %s, got %s",
+				strings.Join(valid, ", "), one)
 		}
 	}
 	return nil

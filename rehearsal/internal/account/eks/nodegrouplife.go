@@ -38,7 +38,8 @@ func finishNodeGroup(ctx context.Context, a *store.Store, id string) error {
 		NodeGroups.In(o)[id].Issue = text
 		return nil
 	})
-	return cmp.Or(err, waitError("Node Group", id, "create", StatusCreateFailed, StatusActive, code, text))
+	return cmp.Or(err,
+		waitError("Node Group", id, "create", StatusCreateFailed, StatusActive, code, text))
 }
 
 // joinNodes checks whether a group's new instances can become nodes and has the runtime
@@ -51,7 +52,8 @@ func joinNodes(ctx context.Context, a *store.Store, id string) error {
 		cluster = group.ClusterName
 		for _, instanceID := range ec2.Instances.In(o).IDs() {
 			found := ec2.Instances.In(o)[instanceID]
-			if found.Cluster != group.ClusterName || found.NodeGroup != group.NodeGroupName || found.Joined {
+			if found.Cluster != group.ClusterName || found.NodeGroup != group.NodeGroupName ||
+				found.Joined {
 				continue
 			}
 			if problem := joinFailure(o, group, found); problem != nil {
@@ -67,7 +69,9 @@ func joinNodes(ctx context.Context, a *store.Store, id string) error {
 		return err
 	}
 	if err := applyNodes(ctx, a, cluster); err != nil {
-		return api.Errorf("NodeCreationFailure", "NodeCreationFailure: Instances failed to join the kubernetes cluster (rehearsal: %v)", err)
+		return api.Errorf("NodeCreationFailure",
+			"NodeCreationFailure: Instances failed to join the kubernetes cluster (rehearsal: %v)",
+			err)
 	}
 	return nil
 }
@@ -86,14 +90,16 @@ func finishNodeGroupUpdate(ctx context.Context, a *store.Store, id string, old N
 		rolled = old.Version != group.Version || old.ReleaseVersion != group.ReleaseVersion ||
 			old.LaunchTemplate != nil && old.LaunchTemplate.Version != group.LaunchTemplate.Version
 		if rolled {
-			failed = rollingUpdate(o, id, min(old.ScalingConfig.DesiredSize, group.ScalingConfig.DesiredSize))
+			failed = rollingUpdate(o, id,
+				min(old.ScalingConfig.DesiredSize, group.ScalingConfig.DesiredSize))
 		}
 		if failed == nil {
 			failed = scaleTo(o, id, group.ScalingConfig.DesiredSize)
 		}
 		if failed != nil && rolled {
 			// EKS rolls back: the group keeps what it had.
-			group.Version, group.ReleaseVersion, group.LaunchTemplate = old.Version, old.ReleaseVersion, old.LaunchTemplate
+			group.Version, group.ReleaseVersion = old.Version, old.ReleaseVersion
+			group.LaunchTemplate = old.LaunchTemplate
 		}
 		return nil
 	})
@@ -158,7 +164,7 @@ func finishNodeGroupDelete(ctx context.Context, a *store.Store, id string) error
 // about a quarter of an hour; a rehearsed node is a process on this machine.
 const readyTimeout = 2 * time.Minute
 
-// RefreshNodes gives the running nodes what they may send each other now. A node that
+// RefreshNodes updates what the running nodes may send each other. A node that
 // does not take it keeps the old facts, which is said in the log.
 func RefreshNodes(ctx context.Context, a *store.Store) {
 	for _, cluster := range clustersWithStatus(a, StatusActive) {
@@ -168,7 +174,7 @@ func RefreshNodes(ctx context.Context, a *store.Store) {
 	}
 }
 
-// applyNodes tells the runtime which nodes a cluster has.
+// applyNodes passes the nodes of a cluster on to the runtime.
 func applyNodes(ctx context.Context, a *store.Store, cluster string) error {
 	defer a.Lock(cluster + "/nodes")()
 	if a.Runtime() == nil {
@@ -198,9 +204,21 @@ func healthIssue(err error) (code, text string) {
 	if !errors.As(err, &awsError) {
 		return "InternalFailure", err.Error()
 	}
-	launchFailures := []string{"InsufficientInstanceCapacity", "VcpuLimitExceeded", "Unsupported", "InvalidPlacementGroup.Unknown", "InsufficientFreeAddressesInSubnet", "InvalidParameterValue", "InvalidParameterCombination", "InvalidCapacityReservationId.NotFound"}
+	launchFailures := []string{
+		"InsufficientInstanceCapacity",
+		"VcpuLimitExceeded",
+		"Unsupported",
+		"InvalidPlacementGroup.Unknown",
+		"InsufficientFreeAddressesInSubnet",
+		"InvalidParameterValue",
+		"InvalidParameterCombination",
+		"InvalidCapacityReservationId.NotFound",
+	}
 	if slices.Contains(launchFailures, awsError.Code) {
-		return awsError.Code, fmt.Sprintf("AsgInstanceLaunchFailures: Could not launch On-Demand Instances. %s - %s Launching EC2 instance failed.", awsError.Code, awsError.Message)
+		return awsError.Code, fmt.Sprintf(
+			"AsgInstanceLaunchFailures: Could not launch On-Demand Instances. %s - %s Launching "+
+				"EC2 instance failed.",
+			awsError.Code, awsError.Message)
 	}
 	return awsError.Code, awsError.Message
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// Resume tells the runtime of every cluster, add-on and node that the stored state
-// holds, and goes on with what was being made or deleted when the account stopped, as
-// AWS would have done meanwhile. Call it once after Open on a rehearsal that was kept.
+// Resume passes every cluster, add-on and node of the stored state on to the runtime, and
+// completes what was being made or deleted when the account stopped, as AWS would have done
+// meanwhile. Call it once after Open on a rehearsal that was kept.
 func Resume(ctx context.Context, a *store.Store) error {
 	for _, name := range clustersWithStatus(a, StatusActive) {
 		if err := resumeCluster(ctx, a, name); err != nil {
@@ -45,7 +45,7 @@ func resumeCluster(ctx context.Context, a *store.Store, name string) error {
 	return applyNodes(ctx, a, name)
 }
 
-// logResumed logs how something ended that nobody waits for any more.
+// logResumed logs the end of an operation whose caller is gone.
 func logResumed(a *store.Store, what, id string, err error) {
 	a.Log().Info("resumed", "what", what, "id", id, "error", err)
 }

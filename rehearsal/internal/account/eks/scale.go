@@ -12,7 +12,8 @@ func InstancesOf(o *store.Op, groupID string) []string {
 	group := NodeGroups.In(o)[groupID]
 	var ids []string
 	for _, id := range ec2.Instances.In(o).IDs() {
-		if ec2.Instances.In(o)[id].Cluster == group.ClusterName && ec2.Instances.In(o)[id].NodeGroup == group.NodeGroupName {
+		if ec2.Instances.In(o)[id].Cluster == group.ClusterName &&
+			ec2.Instances.In(o)[id].NodeGroup == group.NodeGroupName {
 			ids = append(ids, id)
 		}
 	}
@@ -46,8 +47,9 @@ func terminateExcept(o *store.Op, all, keep []string) {
 func launchInstance(o *store.Op, groupID string, nth int) error {
 	group := NodeGroups.In(o)[groupID]
 	made := &ec2.Instance{
-		NodeGroup: group.NodeGroupName, Cluster: group.ClusterName, AmiType: group.AmiType, Release: group.ReleaseVersion,
-		Spot: group.CapacityType == "SPOT", DeviceBroken: o.Faults.EFADeviceBroken,
+		NodeGroup: group.NodeGroupName, Cluster: group.ClusterName, AmiType: group.AmiType,
+		Release: group.ReleaseVersion,
+		Spot:    group.CapacityType == "SPOT", DeviceBroken: o.Faults.EFADeviceBroken,
 	}
 	var template ec2.TemplateVersionData
 	types := group.InstanceTypes
@@ -63,8 +65,10 @@ func launchInstance(o *store.Op, groupID string, nth int) error {
 	}
 	// An autoscaling group spreads over its subnets' zones, in turn.
 	made.SubnetID = group.SubnetIDs[nth%len(group.SubnetIDs)]
-	made.Zone, made.VpcID = ec2.Subnets.In(o)[made.SubnetID].AvailabilityZone, ec2.Subnets.In(o)[made.SubnetID].VpcID
+	subnet := ec2.Subnets.In(o)[made.SubnetID]
+	made.Zone, made.VpcID = subnet.AvailabilityZone, subnet.VpcID
 	made.Type = typesOrDefault(types)[0]
 	cluster := Clusters.In(o)[group.ClusterName]
-	return ec2.Launch(o, made, template.LaunchTemplateData, cluster.VpcConfig.ClusterSecurityGroupID)
+	return ec2.Launch(o, made, template.LaunchTemplateData,
+		cluster.VpcConfig.ClusterSecurityGroupID)
 }

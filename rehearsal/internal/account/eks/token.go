@@ -34,8 +34,8 @@ type claims struct {
 	Expires   time.Time `json:"expires"`
 }
 
-// IssueToken returns a token for a cluster, as the caller or as a role. Like AWS, it
-// does not ask whether the cluster exists: that shows when the token is used.
+// IssueToken returns a token for a cluster, as the caller or as a role. Like AWS, it does not
+// check that the cluster exists: using the token does.
 func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenAnswer, error) {
 	var answer api.TokenAnswer
 	var err error
@@ -43,7 +43,11 @@ func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenAnswer, error
 		principal := o.CallerARN()
 		if roleARN != "" {
 			if _, ok := iam.RoleByARN(o, roleARN); !ok {
-				err = api.Errorf("AccessDenied", "User: %s is not authorized to perform: sts:AssumeRole on resource: %s", principal, roleARN).WithStatus(403)
+				err = api.Errorf("AccessDenied",
+					"User: %s is not authorized to perform: sts:AssumeRole on resource: %s",
+					principal, roleARN).WithStatus(
+					403,
+				)
 				return
 			}
 			principal = roleARN
@@ -56,7 +60,8 @@ func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenAnswer, error
 
 // newToken signs what a token says.
 func newToken(o *store.Op, cluster, principal string) (string, error) {
-	body, err := json.Marshal(claims{Cluster: cluster, Principal: principal, Expires: o.Now.Add(tokenLifetime)})
+	body, err := json.Marshal(
+		claims{Cluster: cluster, Principal: principal, Expires: o.Now.Add(tokenLifetime)})
 	if err != nil {
 		return "", fmt.Errorf("encoding a token: %w", err)
 	}
@@ -72,7 +77,8 @@ func sign(key []byte, text string) string {
 
 // Authenticate returns whom a token of `aws eks get-token` names and for which cluster. As
 // on EKS, access entries decide.
-func Authenticate(a *store.Store, token string) (cluster, username string, groups []string, err error) {
+func Authenticate(a *store.Store,
+	token string) (cluster, username string, groups []string, err error) {
 	a.Look(func(o *store.Op) {
 		var said claims
 		if said, err = readToken(o, token); err != nil {
@@ -87,7 +93,8 @@ func Authenticate(a *store.Store, token string) (cluster, username string, group
 func readToken(o *store.Op, token string) (claims, error) {
 	var said claims
 	text, signature, ok := strings.Cut(strings.TrimPrefix(token, tokenPrefix), ".")
-	if !ok || !strings.HasPrefix(token, tokenPrefix) || !hmac.Equal([]byte(signature), []byte(sign(o.TokenKey, text))) {
+	if !ok || !strings.HasPrefix(token, tokenPrefix) ||
+		!hmac.Equal([]byte(signature), []byte(sign(o.TokenKey, text))) {
 		return said, fmt.Errorf("%w: it was not issued by this account", ErrTokenRefused)
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
@@ -98,7 +105,8 @@ func readToken(o *store.Op, token string) (claims, error) {
 		return said, fmt.Errorf("%w: %w", ErrTokenRefused, err)
 	}
 	if o.Now.After(said.Expires) {
-		return said, fmt.Errorf("%w: it expired at %s", ErrTokenRefused, said.Expires.Format(time.RFC3339))
+		return said, fmt.Errorf("%w: it expired at %s", ErrTokenRefused,
+			said.Expires.Format(time.RFC3339))
 	}
 	return said, nil
 }
@@ -116,11 +124,14 @@ func identify(o *store.Op, said claims) (string, []string, error) {
 		if said.Principal == o.CallerARN() {
 			return "kubernetes-admin", []string{"system:masters"}, nil
 		}
-		return "", nil, fmt.Errorf("%w: %s is not the cluster's creator, and a rehearsal does not read aws-auth", ErrTokenRefused, said.Principal)
+		return "", nil, fmt.Errorf(
+			"%w: %s is not the cluster's creator, and a rehearsal does not read aws-auth",
+			ErrTokenRefused, said.Principal)
 	}
 	entry, ok := AccessEntries.In(o)[EntryID(said.Cluster, said.Principal)]
 	if !ok {
-		return "", nil, fmt.Errorf("%w: %s has no access entry on cluster %q", ErrTokenRefused, said.Principal, said.Cluster)
+		return "", nil, fmt.Errorf("%w: %s has no access entry on cluster %q", ErrTokenRefused,
+			said.Principal, said.Cluster)
 	}
 	groups := slices.Clone(entry.KubernetesGroups)
 	for _, id := range AccessAssociations.In(o).IDs() {

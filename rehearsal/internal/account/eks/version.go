@@ -33,7 +33,8 @@ func kubernetesVersions() []kubernetesVersion {
 }
 
 func findVersion(minor string) (kubernetesVersion, bool) {
-	i := slices.IndexFunc(kubernetesVersions(), func(v kubernetesVersion) bool { return v.Minor == minor })
+	i := slices.IndexFunc(kubernetesVersions(),
+		func(v kubernetesVersion) bool { return v.Minor == minor })
 	if i < 0 {
 		return kubernetesVersion{}, false
 	}
@@ -62,7 +63,7 @@ func (v kubernetesVersion) latestRelease() string {
 // depend on the clock of the machine.
 const newestAMI = "20261101"
 
-// releaseExists says whether a release could be one of a version's: its form, its minor,
+// releaseExists reports whether a release could be one of a version's: its form, its minor,
 // a patch that exists, a date between the version's first day and the newest AMI's.
 // Source of the form: EKS user guide, "Retrieve Amazon Linux AMI version information".
 func (v kubernetesVersion) releaseExists(release string) bool {
@@ -89,7 +90,12 @@ func addonVersions(name, minor string) []string {
 	}
 	switch name {
 	case "vpc-cni":
-		return []string{"v1.22.3-eksbuild.1", "v1.21.1-eksbuild.7", "v1.21.1-eksbuild.5", "v1.21.1-eksbuild.3"}
+		return []string{
+			"v1.22.3-eksbuild.1",
+			"v1.21.1-eksbuild.7",
+			"v1.21.1-eksbuild.5",
+			"v1.21.1-eksbuild.3",
+		}
 	case "coredns":
 		return []string{"v1.13.2-eksbuild.4", "v1.13.2-eksbuild.3", "v1.13.2-eksbuild.1"}
 	case "kube-proxy":
@@ -132,7 +138,9 @@ type parameterResult struct {
 func getParameter(o *store.Op, args parameterArgs) (any, error) {
 	missing := api.Errorf("ParameterNotFound", "couldn't find SSM Parameter %q", args.Name)
 	parts := strings.Split(strings.TrimPrefix(args.Name, "/aws/service/eks/optimized-ami/"), "/")
-	if !strings.HasPrefix(args.Name, "/aws/service/eks/optimized-ami/") || len(parts) != 6 || parts[1] != "amazon-linux-2023" || parts[4] != "recommended" {
+	if !strings.HasPrefix(args.Name, "/aws/service/eks/optimized-ami/") || len(parts) != 6 ||
+		parts[1] != "amazon-linux-2023" ||
+		parts[4] != "recommended" {
 		return nil, missing
 	}
 	version, ok := findVersion(parts[0])
@@ -151,7 +159,8 @@ func getParameter(o *store.Op, args parameterArgs) (any, error) {
 		return nil, missing
 	}
 	return parameterResult{
-		ARN: "arn:aws:ssm:" + o.Region + "::parameter" + args.Name, ID: args.Name, InsecureValue: value,
-		Name: args.Name, Type: "String", Value: value, Version: 1,
+		ARN: "arn:aws:ssm:" + o.Region + "::parameter" + args.Name, ID: args.Name,
+		InsecureValue: value,
+		Name:          args.Name, Type: "String", Value: value, Version: 1,
 	}, nil
 }

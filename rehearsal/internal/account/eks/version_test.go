@@ -23,6 +23,7 @@ func TestReleaseExists(t *testing.T) {
 		{"no day of the calendar", "1.36.2-20260931", false},
 		{"no release at all", "latest", false},
 	} {
-		t.Run(test.name, func(t *testing.T) { assert.Equal(t, test.want, v.releaseExists(test.in)) })
+		t.Run(test.name,
+			func(t *testing.T) { assert.Equal(t, test.want, v.releaseExists(test.in)) })
 	}
 }

@@ -70,7 +70,12 @@ func renderPolicy(args policyDocumentArgs) (string, error) {
 		document.Version = "2012-10-17"
 	}
 	for _, s := range args.Statements {
-		rendered := renderedStatement{Sid: s.Sid, Effect: s.Effect, Action: s.Actions, Resource: s.Resources}
+		rendered := renderedStatement{
+			Sid:      s.Sid,
+			Effect:   s.Effect,
+			Action:   s.Actions,
+			Resource: s.Resources,
+		}
 		if rendered.Effect == "" {
 			rendered.Effect = "Allow"
 		}

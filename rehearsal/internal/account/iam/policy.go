@@ -66,7 +66,9 @@ func rolePolicyType() store.Type[RolePolicy] {
 			}
 			return in.Role + ":" + in.Name, CheckDocument(string(in.Policy))
 		},
-		Update: func(_ *store.Op, _ string, _, in *RolePolicy) error { return CheckDocument(string(in.Policy)) },
+		Update: func(_ *store.Op, _ string, _, in *RolePolicy) error {
+			return CheckDocument(string(in.Policy))
+		},
 	}
 }
 
@@ -88,7 +90,8 @@ func rolePolicyAttachmentType() store.Type[RolePolicyAttachment] {
 }
 
 func noRole(name string) error {
-	return api.Errorf("NoSuchEntity", "The role with name %s cannot be found.", name).WithStatus(404)
+	return api.Errorf("NoSuchEntity", "The role with name %s cannot be found.", name).WithStatus(
+		404)
 }
 
 // checkPolicyARN refuses a policy that is not there. Of AWS's own policies it knows
@@ -109,7 +112,10 @@ func checkPolicyARN(o *store.Op, arn string) error {
 	if _, ok := Policies.In(o)[arn]; ok {
 		return nil
 	}
-	return api.Errorf("NoSuchEntity", "Policy %s does not exist or is not attachable.", arn).WithStatus(404)
+	return api.Errorf("NoSuchEntity", "Policy %s does not exist or is not attachable.",
+		arn).WithStatus(
+		404,
+	)
 }
 
 // Policies is the token of IAMPolicy.
@@ -129,16 +135,26 @@ func policyType() store.Type[Policy] {
 			in.ARN = fmt.Sprintf("arn:aws:iam::%s:policy%s%s", o.AccountID, in.Path, in.Name)
 			in.PolicyID = "ANPA" + strings.ToUpper(store.RandomHex(17))
 			if _, taken := Policies.In(o)[in.ARN]; taken {
-				return "", api.Errorf("EntityAlreadyExists", "A policy called %s already exists. Duplicate names are not allowed.", in.Name).WithStatus(409)
+				return "", api.Errorf("EntityAlreadyExists",
+					"A policy called %s already exists. Duplicate names are not allowed.",
+					in.Name).WithStatus(
+					409,
+				)
 			}
 			return in.ARN, CheckDocument(string(in.Policy))
 		},
-		Update: func(_ *store.Op, _ string, _, in *Policy) error { return CheckDocument(string(in.Policy)) },
+		Update: func(_ *store.Op, _ string, _, in *Policy) error {
+			return CheckDocument(string(in.Policy))
+		},
 		Delete: func(o *store.Op, id string, _ *Policy) error {
 			for _, attachmentID := range RolePolicyAttachments.In(o).IDs() {
 				// Source: IAM API, DeletePolicy, error DeleteConflict.
 				if found := RolePolicyAttachments.In(o)[attachmentID]; found.PolicyARN == id {
-					return api.Errorf("DeleteConflict", "Cannot delete a policy attached to entities. (rehearsal: role %s)", found.Role).WithStatus(409)
+					return api.Errorf("DeleteConflict",
+						"Cannot delete a policy attached to entities. (rehearsal: role %s)",
+						found.Role).WithStatus(
+						409,
+					)
 				}
 			}
 			return nil
@@ -152,13 +168,19 @@ const OIDCProviders store.Token[OpenIDConnectProvider] = "aws:iam/openIdConnectP
 func oidcProviderType() store.Type[OpenIDConnectProvider] {
 	return store.Type[OpenIDConnectProvider]{
 		Service:   "IAM",
-		CreateAPI: "CreateOpenIDConnectProvider", UpdateAPI: "UpdateOpenIDConnectProviderThumbprint", DeleteAPI: "DeleteOpenIDConnectProvider",
-		Token: OIDCProviders,
-		Item:  store.HoldsName[OpenIDConnectProvider],
+		CreateAPI: "CreateOpenIDConnectProvider",
+		UpdateAPI: "UpdateOpenIDConnectProviderThumbprint",
+		DeleteAPI: "DeleteOpenIDConnectProvider",
+		Token:     OIDCProviders,
+		Item:      store.HoldsName[OpenIDConnectProvider],
 		Create: func(o *store.Op, in *OpenIDConnectProvider) (string, error) {
-			in.ARN = fmt.Sprintf("arn:aws:iam::%s:oidc-provider/%s", o.AccountID, strings.TrimPrefix(in.URL, "https://"))
+			in.ARN = fmt.Sprintf("arn:aws:iam::%s:oidc-provider/%s", o.AccountID,
+				strings.TrimPrefix(in.URL, "https://"))
 			if _, taken := OIDCProviders.In(o)[in.ARN]; taken {
-				return "", api.Errorf("EntityAlreadyExists", "Provider with url %s already exists.", in.URL).WithStatus(409)
+				return "", api.Errorf("EntityAlreadyExists", "Provider with url %s already exists.",
+					in.URL).WithStatus(
+					409,
+				)
 			}
 			return in.ARN, nil
 		},

@@ -71,10 +71,16 @@ func createRole(o *store.Op, in *Role) (string, error) {
 	in.Name = store.Named(in.Name, in.NamePrefix)
 	// Source: IAM quotas: role names have at most 64 characters.
 	if len(in.Name) > 64 {
-		return "", api.Errorf("ValidationError", "1 validation error detected: Value '%s' at 'roleName' failed to satisfy constraint: Member must have length less than or equal to 64", in.Name)
+		return "", api.Errorf("ValidationError",
+			"1 validation error detected: Value '%s' at 'roleName' failed to satisfy constraint: "+
+				"Member must have length less than or equal to 64",
+			in.Name)
 	}
 	if _, taken := Roles.In(o)[in.Name]; taken {
-		return "", api.Errorf("EntityAlreadyExists", "Role with name %s already exists.", in.Name).WithStatus(409)
+		return "", api.Errorf("EntityAlreadyExists", "Role with name %s already exists.",
+			in.Name).WithStatus(
+			409,
+		)
 	}
 	if err := checkRole(o, in); err != nil {
 		return "", err
@@ -105,7 +111,9 @@ func checkRole(o *store.Op, in *Role) error {
 func deleteRole(o *store.Op, id string, gone *Role) error {
 	if user := o.Blocker(gone.ARN); user != "" {
 		return api.Errorf("DeleteConflict",
-			"Cannot delete entity, must remove roles from instance profile first. (rehearsal: node group %s)", user).WithStatus(409)
+			"Cannot delete entity, must remove roles from instance profile first. (rehearsal: "+
+				"node group %s)",
+			user).WithStatus(409)
 	}
 	if gone.ForceDetachPolicies {
 		for _, attachmentID := range RolePolicyAttachments.In(o).IDs() {
@@ -116,12 +124,20 @@ func deleteRole(o *store.Op, id string, gone *Role) error {
 	}
 	for _, attachmentID := range RolePolicyAttachments.In(o).IDs() {
 		if found := RolePolicyAttachments.In(o)[attachmentID]; found.Role == id {
-			return api.Errorf("DeleteConflict", "Cannot delete entity, must detach all policies first. (rehearsal: %s)", found.PolicyARN).WithStatus(409)
+			return api.Errorf("DeleteConflict",
+				"Cannot delete entity, must detach all policies first. (rehearsal: %s)",
+				found.PolicyARN).WithStatus(
+				409,
+			)
 		}
 	}
 	for _, policyID := range RolePolicies.In(o).IDs() {
 		if RolePolicies.In(o)[policyID].Role == id {
-			return api.Errorf("DeleteConflict", "Cannot delete entity, must delete policies first. (rehearsal: %s)", policyID).WithStatus(409)
+			return api.Errorf("DeleteConflict",
+				"Cannot delete entity, must delete policies first. (rehearsal: %s)",
+				policyID).WithStatus(
+				409,
+			)
 		}
 	}
 	return nil
@@ -148,7 +164,7 @@ func RoleByARN(o *store.Op, arn string) (*Role, bool) {
 	return nil, false
 }
 
-// Trusts says whether a role may be assumed by a service such as ec2.amazonaws.com.
+// Trusts reports whether a role may be assumed by a service such as ec2.amazonaws.com.
 func Trusts(role *Role, service string) bool {
 	return strings.Contains(string(role.AssumeRolePolicy), `"`+service+`"`)
 }

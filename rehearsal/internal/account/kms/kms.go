@@ -56,7 +56,9 @@ func keyType() store.Type[Key] {
 		Token:         Keys,
 		Item: func(_ *store.Op, row *Key) api.Item {
 			if row.PendingUntil != "" {
-				return api.Item{Note: "pending deletion until " + row.PendingUntil + ", not billing"}
+				return api.Item{
+					Note: "pending deletion until " + row.PendingUntil + ", not billing",
+				}
 			}
 			return store.Bills(priceKey, "1 $ a month")
 		},
@@ -84,8 +86,11 @@ func keyType() store.Type[Key] {
 
 func checkKey(in *Key) error {
 	// Source: KMS API, ScheduleKeyDeletion, PendingWindowInDays.
-	if in.DeletionWindowInDays != 0 && (in.DeletionWindowInDays < 7 || in.DeletionWindowInDays > 30) {
-		return api.Errorf("ValidationException", "expected deletionWindowInDays to be in the range (7 - 30), got %d", in.DeletionWindowInDays)
+	if in.DeletionWindowInDays != 0 &&
+		(in.DeletionWindowInDays < 7 || in.DeletionWindowInDays > 30) {
+		return api.Errorf("ValidationException",
+			"expected deletionWindowInDays to be in the range (7 - 30), got %d",
+			in.DeletionWindowInDays)
 	}
 	if in.Policy != "" {
 		return iam.CheckDocument(string(in.Policy))
@@ -106,10 +111,12 @@ func aliasType() store.Type[Alias] {
 			in.Name = store.Named(in.Name, in.NamePrefix)
 			// Source: KMS API, CreateAlias: the name begins with alias/, not alias/aws/.
 			if !strings.HasPrefix(in.Name, "alias/") || strings.HasPrefix(in.Name, "alias/aws/") {
-				return "", api.Errorf("ValidationException", "name must begin with 'alias/' and not with 'alias/aws/', got %q", in.Name)
+				return "", api.Errorf("ValidationException",
+					"name must begin with 'alias/' and not with 'alias/aws/', got %q", in.Name)
 			}
 			if _, taken := Aliases.In(o)[in.Name]; taken {
-				return "", api.Errorf("AlreadyExistsException", "An alias with the name %s already exists", o.ARN("kms", in.Name))
+				return "", api.Errorf("AlreadyExistsException",
+					"An alias with the name %s already exists", o.ARN("kms", in.Name))
 			}
 			return in.Name, setAliasTarget(o, in)
 		},

@@ -37,7 +37,10 @@ func logGroupType() store.Type[LogGroup] {
 		Token: LogGroups,
 		Item: func(_ *store.Op, row *LogGroup) api.Item {
 			if row.MadeBy != "" {
-				return api.Item{BlocksName: true, Note: "made by the control plane of " + row.MadeBy}
+				return api.Item{
+					BlocksName: true,
+					Note:       "made by the control plane of " + row.MadeBy,
+				}
 			}
 			return api.Item{BlocksName: true}
 		},
@@ -48,7 +51,8 @@ func logGroupType() store.Type[LogGroup] {
 				if other.MadeBy != "" {
 					hint = " (rehearsal: cluster " + other.MadeBy + " made it)"
 				}
-				return "", api.Errorf("ResourceAlreadyExistsException", "The specified log group already exists%s", hint)
+				return "", api.Errorf("ResourceAlreadyExistsException",
+					"The specified log group already exists%s", hint)
 			}
 			if err := checkRetention(in); err != nil {
 				return "", err
@@ -66,9 +70,34 @@ func logGroupType() store.Type[LogGroup] {
 // checkRetention refuses a number of days that CloudWatch Logs does not have.
 // Source: CloudWatch Logs API, PutRetentionPolicy, parameter retentionInDays.
 func checkRetention(in *LogGroup) error {
-	days := []int{0, 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+	days := []int{
+		0,
+		1,
+		3,
+		5,
+		7,
+		14,
+		30,
+		60,
+		90,
+		120,
+		150,
+		180,
+		365,
+		400,
+		545,
+		731,
+		1096,
+		1827,
+		2192,
+		2557,
+		2922,
+		3288,
+		3653,
+	}
 	if !slices.Contains(days, in.RetentionInDays) {
-		return api.Errorf("InvalidParameterException", "expected retentionInDays to be one of %v, got %d", days, in.RetentionInDays)
+		return api.Errorf("InvalidParameterException",
+			"expected retentionInDays to be one of %v, got %d", days, in.RetentionInDays)
 	}
 	return nil
 }

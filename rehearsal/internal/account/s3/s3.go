@@ -122,7 +122,7 @@ type BucketOwnership struct {
 	Rule   BucketOwnershipRule `json:"rule" aws:"required"`
 }
 
-// BucketOwnershipRule says who owns objects.
+// BucketOwnershipRule is who owns objects.
 type BucketOwnershipRule struct {
 	ObjectOwnership string `json:"objectOwnership" aws:"required"`
 }
@@ -140,10 +140,15 @@ func bucketType() store.Type[Bucket] {
 			in.Bucket = store.Named(in.Bucket, in.BucketPrefix)
 			// Source: S3 user guide, "Bucket naming rules".
 			if !regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`).MatchString(in.Bucket) {
-				return "", api.Errorf("InvalidBucketName", "The specified bucket is not valid. (%q)", in.Bucket)
+				return "", api.Errorf("InvalidBucketName",
+					"The specified bucket is not valid. (%q)", in.Bucket)
 			}
 			if _, taken := Buckets.In(o)[in.Bucket]; taken {
-				return "", api.Errorf("BucketAlreadyOwnedByYou", "Your previous request to create the named bucket succeeded and you already own it.").WithStatus(409)
+				return "", api.Errorf("BucketAlreadyOwnedByYou",
+					"Your previous request to create the named bucket succeeded and you already "+
+						"own it.").WithStatus(
+					409,
+				)
 			}
 			in.ARN = "arn:aws:s3:::" + in.Bucket
 			in.BucketDomainName = in.Bucket + ".s3.amazonaws.com"
@@ -184,7 +189,10 @@ func bucketPart[T any](
 		Create: func(o *store.Op, in *T) (string, error) {
 			bucket := bucketOf(in)
 			if _, ok := Buckets.In(o)[bucket]; !ok {
-				return "", api.Errorf("NoSuchBucket", "The specified bucket does not exist (%q)", bucket).WithStatus(404)
+				return "", api.Errorf("NoSuchBucket", "The specified bucket does not exist (%q)",
+					bucket).WithStatus(
+					404,
+				)
 			}
 			return bucket, check(in)
 		},
@@ -221,6 +229,7 @@ func bucketPolicyType() store.Type[BucketPolicy] {
 }
 
 func bucketOwnershipType() store.Type[BucketOwnership] {
-	return bucketPart(BucketOwnerships, "PutBucketOwnershipControls", "DeleteBucketOwnershipControls",
-		func(row *BucketOwnership) string { return row.Bucket }, unchecked)
+	return bucketPart(BucketOwnerships, "PutBucketOwnershipControls",
+		"DeleteBucketOwnershipControls", func(row *BucketOwnership) string { return row.Bucket },
+		unchecked)
 }

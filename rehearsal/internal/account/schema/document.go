@@ -17,7 +17,8 @@ func (d *Document) UnmarshalJSON(body []byte) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(body, &object); err != nil {
-		return fmt.Errorf("decoding a policy document: it is neither a string nor an object: %w", err)
+		return fmt.Errorf("decoding a policy document: it is neither a string nor an object: %w",
+			err)
 	}
 	*d = Document(body)
 	return nil

@@ -57,7 +57,7 @@ type Field struct {
 	Initial string
 }
 
-// Input says whether a program may set the property.
+// Input reports whether a program may set the property.
 func (f Field) Input() bool { return !f.Computed && !f.Hidden }
 
 // IsHidden reports whether the field of a name is the account's own.
@@ -156,7 +156,8 @@ func describeField(source reflect.StructField) (Field, error) {
 		}
 	}
 	if field.Hidden != IsHidden(name) {
-		return Field{}, fmt.Errorf("field %q: hidden fields, and no others, have names with _ before them", source.Name)
+		return Field{}, fmt.Errorf(
+			"field %q: hidden fields, and no others, have names with _ before them", source.Name)
 	}
 	if field.Hidden {
 		return field, nil

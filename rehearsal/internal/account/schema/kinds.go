@@ -23,8 +23,11 @@ func (k Kinds) Lookup(token string) (Kind, error) {
 	}
 	sort.Strings(near)
 	if len(near) == 0 {
-		return Kind{}, fmt.Errorf("resource type %q is not part of the rehearsed AWS account, nor is anything of %q", token, service)
+		return Kind{}, fmt.Errorf(
+			"resource type %q is not part of the rehearsed AWS account, nor is anything of %q",
+			token, service)
 	}
-	return Kind{}, fmt.Errorf("resource type %q is not part of the rehearsed AWS account; of %q it knows: %s",
-		token, service, strings.Join(near, ", "))
+	return Kind{}, fmt.Errorf(
+		"resource type %q is not part of the rehearsed AWS account; of %q it knows: %s", token,
+		service, strings.Join(near, ", "))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// Options says where an account is kept and how it behaves.
+// Options configure an account.
 type Options struct {
 	// Dir holds account.json, the account's whole state.
 	Dir string
@@ -95,8 +95,7 @@ func (a *Store) Lock(name string) (unlock func()) { return a.busy.lock(name) }
 
 // Create creates a resource of a type.
 func (a *Store) Create(
-	ctx context.Context, token string, inputs json.RawMessage,
-) (api.ResourceAnswer, error) {
+	ctx context.Context, token string, inputs json.RawMessage) (api.ResourceAnswer, error) {
 	found, err := a.typeOf(token)
 	if err != nil {
 		return api.ResourceAnswer{}, err
@@ -115,8 +114,7 @@ func (a *Store) Read(token, id string) (api.ResourceAnswer, error) {
 
 // Update changes a resource in place.
 func (a *Store) Update(
-	ctx context.Context, token, id string, inputs json.RawMessage,
-) (api.ResourceAnswer, error) {
+	ctx context.Context, token, id string, inputs json.RawMessage) (api.ResourceAnswer, error) {
 	found, err := a.typeOf(token)
 	if err != nil {
 		return api.ResourceAnswer{}, err

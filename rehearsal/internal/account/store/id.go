@@ -21,7 +21,8 @@ func RandomHex(n int) string {
 // NewUUID returns a random UUID.
 func NewUUID() string {
 	digits := RandomHex(32)
-	return strings.Join([]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
+	return strings.Join(
+		[]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }
 
 // StableHex returns n hexadecimal digits that depend on a text only.

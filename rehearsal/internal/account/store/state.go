@@ -87,11 +87,13 @@ func loadState(dir, region string, types map[string]AnyType) (*state, error) {
 		}
 	}
 	if s.Format != stateFormat {
-		return nil, fmt.Errorf("reading %q: its format is %d, this program reads %d; start a new rehearsal",
-			path, s.Format, stateFormat)
+		return nil, fmt.Errorf(
+			"reading %q: its format is %d, this program reads %d; start a new rehearsal", path,
+			s.Format, stateFormat)
 	}
 	if s.Region != region {
-		return nil, fmt.Errorf("reading %q: it is an account of region %q, not %q", path, s.Region, region)
+		return nil, fmt.Errorf("reading %q: it is an account of region %q, not %q", path, s.Region,
+			region)
 	}
 	s.types, s.tables = types, map[string]any{}
 	for token, one := range types {

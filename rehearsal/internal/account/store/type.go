@@ -94,7 +94,8 @@ type AnyType interface {
 	items(o *Op) []api.Item
 	create(ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceAnswer, error)
 	read(a *Store, id string) (api.ResourceAnswer, error)
-	update(ctx context.Context, a *Store, id string, inputs json.RawMessage) (api.ResourceAnswer, error)
+	update(ctx context.Context, a *Store, id string,
+		inputs json.RawMessage) (api.ResourceAnswer, error)
 	delete(ctx context.Context, a *Store, id string) error
 }
 
@@ -111,8 +112,7 @@ func (r Type[T]) kind() (schema.Kind, bool, error) {
 }
 
 func (r Type[T]) create(
-	ctx context.Context, a *Store, inputs json.RawMessage,
-) (api.ResourceAnswer, error) {
+	ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceAnswer, error) {
 	in, err := r.decode(inputs)
 	if err != nil {
 		return api.ResourceAnswer{}, err
@@ -146,8 +146,7 @@ func (r Type[T]) read(a *Store, id string) (api.ResourceAnswer, error) {
 }
 
 func (r Type[T]) update(
-	ctx context.Context, a *Store, id string, inputs json.RawMessage,
-) (api.ResourceAnswer, error) {
+	ctx context.Context, a *Store, id string, inputs json.RawMessage) (api.ResourceAnswer, error) {
 	in, err := r.decode(inputs)
 	if err != nil {
 		return api.ResourceAnswer{}, err
