@@ -26,7 +26,7 @@ type TrainingJobArgs struct {
 	// Namespace holds the RayCluster and the attempt record. A change replaces
 	// the resource.
 	Namespace pulumi.StringInput `pulumi:"namespace"`
-	// RayCluster is the RayCluster's name. The program need not wait for it to
+	// RayCluster is the RayCluster's name. A change replaces the resource. The program need not wait for it to
 	// be ready: the preflight does, and reports what is missing.
 	RayCluster pulumi.StringInput `pulumi:"rayCluster"`
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	p "github.com/pulumi/pulumi-go-provider"
-	"github.com/pulumi/pulumi-go-provider/infer"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
@@ -49,7 +48,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.RunProvider(ctx, name, version, newProvider(gate.Environment{
+	return p.RunProvider(ctx, name, version, gate.NewProvider(gate.Environment{
 		Connect: func(kubeconfig string) (gate.Cluster, error) {
 			cluster, err := kube.Connect(kubeconfig)
 			if err != nil { // a nil *kube.Cluster would be a non-nil gate.Cluster
@@ -66,13 +65,6 @@ func run(ctx context.Context) error {
 		Events:         eventlog.FromEnvironment(),
 		Log:            func(ctx context.Context, line string) { p.GetLogger(ctx).InfoStatus(line) },
 	}))
-}
-
-// newProvider returns the provider; tests replace the environment.
-func newProvider(env gate.Environment) p.Provider {
-	return infer.Provider(infer.Options{
-		Resources: []infer.InferredResource{infer.Resource(gate.New(env))},
-	})
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -20,7 +20,7 @@ import (
 // What the program declares and what the plugin serves must be one thing.
 func TestSchemaServesTheProgramsResource(t *testing.T) {
 	t.Parallel()
-	served, err := p.RawServer(name, version, newProvider(gate.Environment{}))(nil)
+	served, err := p.RawServer(name, version, gate.NewProvider(gate.Environment{}))(nil)
 	require.NoError(t, err)
 	answer, err := served.GetSchema(t.Context(), &pulumirpc.GetSchemaRequest{})
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestSchemaServesTheProgramsResource(t *testing.T) {
 func TestCheckReachesTheGate(t *testing.T) {
 	t.Parallel()
 	urn := resource.NewURN("stack", "project", "", jobs.TrainingJobToken, "gate")
-	answer, err := newProvider(gate.Environment{}).Check(t.Context(), p.CheckRequest{Urn: urn, Inputs: property.NewMap(nil)})
+	answer, err := gate.NewProvider(gate.Environment{}).Check(t.Context(), p.CheckRequest{Urn: urn, Inputs: property.NewMap(nil)})
 	require.NoError(t, err)
 	assert.NotEmpty(t, answer.Failures, "a job without inputs must be refused")
 }

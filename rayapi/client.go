@@ -80,9 +80,17 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// slowestUpload is the lowest speed, in bytes a second, at which a request's body may be sent.
+const slowestUpload = 64 << 10
+
+// timeoutFor returns how long a request with a body of that size may take.
+func timeoutFor(size int) time.Duration {
+	return requestTimeout + time.Duration(size/slowestUpload)*time.Second
+}
+
 // do sends one request and returns the reply's body. Callers decide what may be repeated.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, timeoutFor(len(body)))
 	defer cancel()
 	reply, err := c.open(ctx, method, path, body)
 	if err != nil {

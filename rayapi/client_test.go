@@ -308,3 +308,10 @@ func TestUnreachableHead(t *testing.T) {
 	_, err = client.Job(ctx, "train-1")
 	require.ErrorIs(t, err, context.Canceled)
 }
+
+// A package of the greatest size must arrive over a slow link too.
+func TestLargeUploadsHaveTime(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, 30*time.Second, rayapi.TimeoutFor(0))
+	assert.Greater(t, rayapi.TimeoutFor(rayapi.MaxPackageBytes), 25*time.Minute)
+}

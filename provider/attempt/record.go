@@ -33,7 +33,7 @@ type Record struct {
 	Session string `json:"session"`
 	// Counters are the worker pods' EFA counters before the submission, by pod; null when they could
 	// not be read.
-	Counters map[string]preflight.Reading `json:"counters,omitempty"`
+	Counters preflight.Readings `json:"counters,omitempty"`
 	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is never
 	// adopted.
 	Settled bool `json:"settled"`

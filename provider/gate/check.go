@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	p "github.com/pulumi/pulumi-go-provider"
@@ -100,6 +101,13 @@ func checkEnvironment(in jobs.Inputs, value property.Value) string {
 		if strings.HasPrefix(name, "RAYTRAIN_") || strings.HasPrefix(name, "RAY_AUTH_") {
 			return fmt.Sprintf("%q is reserved; allowed: NCCL_*, FI_* and the script's own variables", name)
 		}
+	}
+	// NCCL compares the level without case.
+	if level, set := in.Environment["NCCL_DEBUG"]; set && !slices.Contains([]string{"INFO", "TRACE"}, strings.ToUpper(level)) {
+		return fmt.Sprintf("NCCL_DEBUG %q is not allowed; allowed: INFO, because the verdict is read from those lines", level)
+	}
+	if _, set := in.Environment["NCCL_DEBUG_SUBSYS"]; set {
+		return "NCCL_DEBUG_SUBSYS is not allowed: it hides lines that the verdict needs; unset, NCCL prints them all"
 	}
 	return ""
 }

@@ -32,6 +32,8 @@ func TestCheckNamesEveryBadInput(t *testing.T) {
 		{"imageDigest", put("imageDigest", property.New("repo:latest")), "raytrain image pin"},
 		{"environment", set("environment", "RAYTRAIN_NONCE", property.New("x")), "reserved"},
 		{"environment", set("environment", "HF_TOKEN", property.New("x").WithSecret(true)), "secret"},
+		{"environment", set("environment", "NCCL_DEBUG", property.New("WARN")), "allowed: INFO"},
+		{"environment", set("environment", "NCCL_DEBUG_SUBSYS", property.New("NET")), "hides lines"},
 		{"startupSeconds", put("startupSeconds", property.New(0.0)), "1 or more"},
 		{"deadlineSeconds", put("deadlineSeconds", property.New(-1.0)), "1 or more"},
 		{"training", set("training", "device", property.New("tpu")), `["cuda" "cpu"]`},

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
@@ -28,6 +29,14 @@ func (h head) redact(text []byte) []byte {
 		return text
 	}
 	return bytes.ReplaceAll(text, []byte(h.token), []byte("[token removed]"))
+}
+
+// redactFiles removes the token from the ranks' files, so that it is in no finding and no report.
+func (h head) redactFiles(files []evidence.File) []evidence.File {
+	for i := range files {
+		files[i].Text = h.redact(files[i].Text)
+	}
+	return files
 }
 
 // driverLog returns the job's output; nil when it cannot be read.

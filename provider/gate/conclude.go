@@ -35,16 +35,12 @@ func (o operation) conclude(
 	if state.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
 		state.Refusal = refuseRun(state, end, gathered.log)
 	}
-	files := slices.Clone(gathered.files)
-	for i := range files {
-		files[i].Text = begun.head.redact(files[i].Text)
-	}
 	_, err = evidence.Archive(filepath.Dir(filepath.Dir(path)), evidence.Bundle{
 		Rehearsed: o.env.Rehearsed, SubmissionID: begun.record.SubmissionID, Attempt: begun.record.Number,
 		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.job, Result: judgement.Result,
 		Counters: gathered.counters, HourlyUSD: o.in.HourlyUSD, Refusal: state.Refusal,
 		Manifests: judgement.Manifests,
-	}, judgement.Report, files, gathered.log)
+	}, judgement.Report, gathered.files, gathered.log)
 	return state, err
 }
 

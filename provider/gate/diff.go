@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi-go-provider/infer"
@@ -21,8 +22,11 @@ func (t TrainingJob) Diff(_ context.Context, req infer.DiffRequest[jobs.Inputs, 
 	return changes(req.State, req.Inputs, proof), nil
 }
 
-// isPlace reports whether an input says where the attempt record is.
-func isPlace(property string) bool { return property == "clusterName" || property == "namespace" }
+// isPlace reports whether an input says where the record and the job are. Another place needs another
+// resource: an update would leave the job of the old place running.
+func isPlace(property string) bool {
+	return slices.Contains([]string{"clusterName", "namespace", "rayCluster"}, property)
+}
 
 func changes(state State, in jobs.Inputs, proof attempt.Proof) p.DiffResponse {
 	detail := map[string]p.PropertyDiff{}

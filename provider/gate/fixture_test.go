@@ -12,7 +12,6 @@ import (
 	"time"
 
 	p "github.com/pulumi/pulumi-go-provider"
-	"github.com/pulumi/pulumi-go-provider/infer"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"github.com/stretchr/testify/require"
@@ -60,6 +59,8 @@ type world struct {
 	deaf func() bool
 	// exec answers commands in pods; nil means that they fail.
 	exec func(pod string) string
+	// execErr makes commands in a pod fail; nil never does.
+	execErr func(pod string) error
 
 	clock sync.Mutex
 	now   time.Time
@@ -140,9 +141,7 @@ func newWorld(t *testing.T) *world {
 // start makes the provider; call it again after a change of env.
 func (w *world) start() {
 	w.t.Helper()
-	w.server = infer.Provider(infer.Options{
-		Resources: []infer.InferredResource{infer.Resource(gate.New(w.env))},
-	})
+	w.server = gate.NewProvider(w.env)
 }
 
 func (w *world) time() time.Time {
@@ -205,6 +204,11 @@ func (t tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func (c cluster) Exec(_ context.Context, _, pod string, _ []string) (string, error) {
+	if c.w.execErr != nil {
+		if err := c.w.execErr(pod); err != nil {
+			return "", err
+		}
+	}
 	if c.w.exec == nil {
 		return "", errors.New("no exec")
 	}

@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +34,7 @@ func TestGreen(t *testing.T) {
 	assert.Regexp(t, `^train-[0-9a-f]{8}-a1$`, submission.ID)
 	assert.Equal(t, "0", submission.RuntimeEnv.EnvVars["RAY_DEDUP_LOGS"])
 	assert.Equal(t, "Libfabric", submission.RuntimeEnv.EnvVars["NCCL_NET"])
+	assert.Equal(t, "420", submission.RuntimeEnv.EnvVars["RAYTRAIN_DEADLINE_SECONDS"], "after the gate's own stop")
 	assert.Contains(t, submission.RuntimeEnv.EnvVars["RAYTRAIN_CONFIG"], `"worldSize":8`)
 
 	assert.False(t, w.hasChanges())
@@ -201,6 +204,57 @@ func TestPreviewRunsNothing(t *testing.T) {
 	assert.Empty(t, w.ray.Requests)
 }
 
+// What only the run decides is unknown in the preview of an update too.
+func TestPreviewOfAnUpdateInventsNothing(t *testing.T) {
+	t.Parallel()
+	preview := func(w *world) property.Map {
+		check, err := w.server.Check(t.Context(), p.CheckRequest{Urn: w.urn, Inputs: property.NewMap(w.inputs)})
+		require.NoError(t, err)
+		updated, err := w.server.Update(t.Context(), p.UpdateRequest{
+			ID: w.id, Urn: w.urn, State: w.state, Inputs: check.Inputs, DryRun: true,
+		})
+		require.NoError(t, err)
+		return updated.Properties
+	}
+	red := newWorld(t)
+	red.fabric = synth.PluginMissing
+	require.Error(t, red.up())
+	code := newWorld(t)
+	require.NoError(t, code.up())
+	code.env.Code = []byte("other code")
+	code.start()
+	for name, w := range map[string]*world{"red": red, "other code": code} {
+		outputs := preview(w)
+		for _, output := range []string{"verdict", "findings", "ranks", "submissionId", "reportPath", "refusal", "attempt"} {
+			assert.True(t, outputs.Get(output).IsComputed(), "%s: %s", name, output)
+		}
+		assert.Equal(t, "c", outputs.Get("clusterName").AsString())
+		assert.Equal(t, 1, w.submitted())
+	}
+}
+
+func TestTokenIsInNoFindingAndNoState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.spoil = func(node, name string, text []byte) (string, []byte) {
+		if name == "rank3.json" {
+			text = []byte(strings.ReplaceAll(string(text), `"nonce":"`, `"nonce":"`+token))
+		}
+		return node, text
+	}
+	require.Error(t, w.up())
+	assert.Contains(t, codes(w), "manifest-invalid")
+	assert.NotContains(t, fmt.Sprint(w.state), token)
+	require.NoError(t, filepath.WalkDir(w.evidence, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		assert.NotContains(t, string(text), token, path)
+		return err
+	}))
+}
+
 func TestWhatNeedsANewProof(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -240,7 +294,7 @@ func TestMovingReplaces(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	require.NoError(t, w.up())
-	for _, key := range []string{"clusterName", "namespace"} {
+	for _, key := range []string{"clusterName", "namespace", "rayCluster"} {
 		inputs := property.NewMap(w.inputs).Set(key, property.New("other"))
 		diff, err := w.server.Diff(t.Context(), p.DiffRequest{ID: w.id, Urn: w.urn, State: w.state, Inputs: inputs})
 		require.NoError(t, err)

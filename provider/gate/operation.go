@@ -338,7 +338,7 @@ func (o operation) collect(
 	var gathered collected
 	bounded(ctx, finishTimeout, func(ctx context.Context) {
 		gathered.gaps = collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
-		gathered.files = collector.Files()
+		gathered.files = begun.head.redactFiles(collector.Files())
 	})
 	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.job) })
 	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.countersMoved(ctx, begun) })

@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
@@ -11,7 +13,7 @@ import (
 const (
 	withEFA    = "== fi_info\nprovider: efa\n== exit 0\n== driver\n580.95.05\n== exit 0\n== cuda\nCUDA Version: 13.0\n== exit 0\n"
 	withoutEFA = "== fi_info\nfi_getinfo: -61 (No data available)\n== exit 61\n"
-	oldDriver  = "== fi_info\nprovider: efa\n== exit 0\n== driver\n550.1\n== exit 0\n"
+	oldDriver  = "== fi_info\nprovider: efa\n== exit 0\n== driver\n550.1\n== exit 0\n== torch\n13.0\n== exit 0\n"
 )
 
 func TestWhatThePodsTell(t *testing.T) {
@@ -70,4 +72,33 @@ func TestNodesAndPodsAreOutputs(t *testing.T) {
 		assert.Equal(t, digest, pod.Get("imageDigest").AsString())
 	}
 	assert.Equal(t, map[string]int{"efa 580.95.05": 2, "unknown ": 1}, told, "the head has neither GPU nor EFA")
+}
+
+// A command that fails for a moment must not refuse the job.
+func TestProbeIsRetried(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	calls := map[string]int{}
+	w.execErr = func(pod string) error {
+		if calls[pod]++; calls[pod] == 1 {
+			return errors.New("error dialing backend")
+		}
+		return nil
+	}
+	w.exec = func(string) string { return withEFA }
+	w.inputs["expectations"] = property.New(w.inputs["expectations"].AsMap().Set("requireFiInfo", property.New(true)))
+	require.NoError(t, w.up())
+}
+
+// A cancelled command is no answer of the pod.
+func TestCancelDuringTheProbeIsNoRefusal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.execErr = func(string) error {
+		require.NoError(t, w.server.Cancel(t.Context()))
+		return context.Canceled
+	}
+	w.inputs["expectations"] = property.New(w.inputs["expectations"].AsMap().Set("requireFiInfo", property.New(true)))
+	require.ErrorContains(t, w.up(), "interrupted before there was a verdict")
+	assert.Equal(t, []string{"interrupted"}, codes(w))
 }

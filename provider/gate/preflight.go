@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -38,7 +40,12 @@ func (o operation) preflight(ctx context.Context) (surroundings, error) {
 	)
 	for {
 		facts, head, err := o.gather(ctx, want)
-		if err == nil {
+		switch {
+		case err != nil && (ctx.Err() != nil || permanent(err)):
+			return seen, err
+		case err != nil:
+			o.env.Log(ctx, "waiting for the cluster: "+err.Error())
+		default:
 			seen = surroundings{nodes: preflight.NodesSeen(facts), pods: preflight.PodsSeen(facts, want), head: head}
 			seen.refusals = preflight.Check(facts, want)
 			if len(seen.refusals) == 0 {
@@ -56,6 +63,12 @@ func (o operation) preflight(ctx context.Context) (surroundings, error) {
 			return seen, errors.Join(sleepErr, err)
 		}
 	}
+}
+
+// permanent reports whether an error of the Kubernetes API does not go away by waiting.
+func permanent(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
+		apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
 // gather connects to Ray anew each time: the Secret with its token appears together with the head.
@@ -76,12 +89,37 @@ func (o operation) probe(ctx context.Context, seen surroundings, want preflight.
 			continue
 		}
 		seen.workers = append(seen.workers, pod.Name)
-		result := preflight.Probe(ctx, o.exec, pod.Name)
+		result, err := o.probePod(ctx, pod.Name, want)
+		if err != nil {
+			return seen, err
+		}
 		pod.FIInfo, pod.DriverVersion, pod.CUDAVersion = result.FIInfo, result.DriverVersion, result.CUDAVersion
 		seen.found = append(seen.found, preflight.CheckProbe(pod.Name, result, want)...)
 	}
 	seen.refusals = errorsAmong(seen.found)
 	return seen, nil
+}
+
+const (
+	// probeRetries and probePause are for a command that failed for a moment: it must not refuse the
+	// job.
+	probeRetries, probePause = 2, 3 * time.Second
+)
+
+// probePod asks one pod. An error means that the operation was cancelled, which is no answer.
+func (o operation) probePod(ctx context.Context, pod string, want preflight.Wanted) (preflight.ProbeResult, error) {
+	for i := 0; ; i++ {
+		result, err := preflight.Probe(ctx, o.exec, pod, want.CUDA)
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		if err == nil || i == probeRetries {
+			return result, nil
+		}
+		if err := o.env.Sleep(ctx, probePause); err != nil {
+			return result, err
+		}
+	}
 }
 
 // countersMoved returns how much the EFA counters increased since the submission, with the bound

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -197,4 +198,53 @@ func TestStateOfAnotherVersion(t *testing.T) {
 	require.NoError(t, w.up())
 	w.state = w.state.Set("attempt", property.New("many"))
 	require.ErrorContains(t, w.destroy(), "pulumi state delete")
+}
+
+// An error that waiting does not fix ends the update at once; one that may pass is shown.
+func TestPreflightErrors(t *testing.T) {
+	t.Parallel()
+	resource := corev1.Resource("nodes")
+	tests := []struct {
+		name  string
+		err   error
+		times int
+		want  string
+	}{
+		{"forbidden", apierrors.NewForbidden(resource, "", errors.New("no access entry")), 1 << 20, "no access entry"},
+		{"unauthorized", apierrors.NewUnauthorized("expired"), 1 << 20, "expired"},
+		{"for a moment", apierrors.NewServiceUnavailable("starting"), 2, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var lines []string
+			w.env.Log = func(_ context.Context, line string) { lines = append(lines, line) }
+			w.start()
+			failures := 0
+			w.kube.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
+				failures++
+				return failures <= test.times, nil, test.err
+			})
+			began := w.time()
+			err := w.up()
+			if test.want != "" {
+				require.ErrorContains(t, err, test.want)
+				assert.Less(t, w.time().Sub(began), 10*time.Second)
+				return
+			}
+			require.NoError(t, err)
+			assert.Contains(t, lines[0], "starting")
+		})
+	}
+}
+
+func TestMissingNamespaceIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.inputs["namespace"] = property.New("nowhere")
+	began := w.time()
+	require.ErrorContains(t, w.up(), "nowhere")
+	assert.Less(t, w.time().Sub(began), 10*time.Second)
+	assert.Empty(t, w.id)
 }

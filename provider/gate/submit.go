@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
@@ -93,6 +94,8 @@ func (o operation) jobEnvironment(record attempt.Record) (map[string]string, err
 		"RAYTRAIN_NONCE":         record.Nonce,
 		"RAYTRAIN_ATTEMPT":       strconv.Itoa(record.Number),
 		"RAYTRAIN_CONFIG":        string(config),
+		// After the gate's own stop, which leaves evidence: for when no gate is left to stop the job.
+		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(in.DeadlineSeconds + int(2*stopTimeout/time.Second)),
 		// By default Ray shows equal lines of several ranks once, and colors them.
 		"RAY_DEDUP_LOGS":   "0",
 		"RAY_COLOR_PREFIX": "0",

@@ -1,8 +1,13 @@
 package preflight
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -26,10 +31,50 @@ done`
 // Reading holds the counters of one pod at one moment, by "PORT COUNTER".
 type Reading map[string]float64
 
+// Readings holds the readings of pods, by pod. Its JSON is compressed when it is long: the counters of
+// a hundred nodes with many devices would not fit in a ConfigMap, which holds 1 MiB.
+type Readings map[string]Reading
+
+// compressFrom is the length in bytes from which the JSON of Readings is compressed.
+const compressFrom = 16 << 10
+
+// MarshalJSON returns an object, or gzip of it as a base64 text.
+func (r Readings) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(map[string]Reading(r))
+	if err != nil || len(text) < compressFrom {
+		return text, err
+	}
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	_, err = writer.Write(text)
+	if err := errors.Join(err, writer.Close()); err != nil {
+		return nil, fmt.Errorf("compressing the counters: %w", err)
+	}
+	return json.Marshal(packed.Bytes())
+}
+
+// UnmarshalJSON accepts both forms.
+func (r *Readings) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		var packed []byte
+		if err := json.Unmarshal(text, &packed); err != nil {
+			return fmt.Errorf("decoding the counters: %w", err)
+		}
+		reader, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return fmt.Errorf("decompressing the counters: %w", err)
+		}
+		if text, err = io.ReadAll(reader); err != nil {
+			return fmt.Errorf("decompressing the counters: %w", err)
+		}
+	}
+	return json.Unmarshal(text, (*map[string]Reading)(r))
+}
+
 // ReadCounters reads the counters of every pod. It returns nil when at least one pod has none: a
 // sum over some of them would mean nothing.
-func ReadCounters(ctx context.Context, exec Exec, pods []string) map[string]Reading {
-	all := map[string]Reading{}
+func ReadCounters(ctx context.Context, exec Exec, pods []string) Readings {
+	all := Readings{}
 	for _, pod := range pods {
 		output, err := exec(ctx, pod, []string{"sh", "-c", CounterScript})
 		if err != nil {
@@ -69,7 +114,7 @@ func ParseCounters(output string) (Reading, error) {
 
 // Moved returns how much all counters increased; nil when either reading is missing, or when the
 // devices differ, as after a pod's replacement.
-func Moved(before, after map[string]Reading) *jobs.Counters {
+func Moved(before, after Readings) *jobs.Counters {
 	if before == nil || len(before) != len(after) {
 		return nil
 	}

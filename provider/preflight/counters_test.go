@@ -2,7 +2,9 @@ package preflight_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -69,4 +71,31 @@ func TestLeastBytes(t *testing.T) {
 			assert.InDelta(t, test.want, preflight.LeastBytes(test.parameters, test.steps, test.nodes), 0)
 		})
 	}
+}
+
+// The record of a large cluster must fit in a ConfigMap.
+func TestReadingsOfALargeClusterAreSmall(t *testing.T) {
+	t.Parallel()
+	readings := preflight.Readings{}
+	for pod := range 100 {
+		reading := preflight.Reading{}
+		for device := range 32 {
+			for _, name := range []string{"tx_bytes", "rx_bytes", "rdma_read_bytes", "rdma_write_bytes"} {
+				reading[fmt.Sprintf("rdmap%ds0/ports/1 %s", device, name)] = float64(pod*1e12 + device*1e9 + len(name))
+			}
+		}
+		readings[fmt.Sprintf("train-gpu-workers-%05d", pod)] = reading
+	}
+	text, err := json.Marshal(readings)
+	require.NoError(t, err)
+	assert.Less(t, len(text), 256<<10)
+	var read preflight.Readings
+	require.NoError(t, json.Unmarshal(text, &read))
+	assert.Equal(t, readings, read)
+
+	small := preflight.Readings{"w1": {"efa0/ports/1 tx_bytes": 7}}
+	text, err = json.Marshal(small)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"w1":{"efa0/ports/1 tx_bytes":7}}`, string(text), "as earlier releases wrote it")
+	require.NoError(t, json.Unmarshal(text, &read))
 }

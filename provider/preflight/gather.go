@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -123,6 +124,12 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 			want.Namespace,
 			err,
 		)
+	}
+	if len(list.Items) == 0 { // a namespace that does not exist lists none either
+		_, err := client.CoreV1().Namespaces().Get(ctx, want.Namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("looking for RayCluster %q: %w", want.RayCluster, err)
+		}
 	}
 	var pods []Pod
 	for i := range list.Items {

@@ -69,7 +69,8 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 				Transport: http.DefaultTransport, BaseURL: "http://127.0.0.1:0",
 				Sleep: func(context.Context, time.Duration) error { return nil },
 			})
-			facts, err := preflight.Gather(t.Context(), fake.NewClientset(machine, set), client, wanted())
+			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: wanted().Namespace}}
+			facts, err := preflight.Gather(t.Context(), fake.NewClientset(namespace, machine, set), client, wanted())
 			require.NoError(t, err)
 			assert.Equal(t, test.want, facts.Nodes[0].GPUPlugin.Absent)
 		})

@@ -20,23 +20,34 @@ echo "== fi_info"; fi_info -p efa 2>&1; echo "== exit $?"
 echo "== driver"; nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>&1; echo "== exit $?"
 echo "== cuda"; nvidia-smi 2>&1; echo "== exit $?"`
 
+// torchScript asks for the CUDA that the image's torch was built with. It takes seconds, so it runs
+// only for a job that computes on GPUs.
+const torchScript = `
+echo "== torch"; python -c 'import torch; print(torch.version.cuda)' 2>&1; echo "== exit $?"`
+
 // ProbeResult is one pod's answers.
 type ProbeResult struct {
 	FIInfo jobs.FIInfo
-	// DriverVersion and CUDAVersion are empty when unknown.
-	DriverVersion, CUDAVersion string
+	// DriverVersion and CUDAVersion are the driver's, TorchCUDA is what the image requires; each is
+	// empty when unknown.
+	DriverVersion, CUDAVersion, TorchCUDA string
 }
 
 // Exec runs a command in a pod.
 type Exec func(ctx context.Context, pod string, command []string) (string, error)
 
-// Probe asks one pod. When the command fails, everything is unknown.
-func Probe(ctx context.Context, exec Exec, pod string) ProbeResult {
-	output, err := exec(ctx, pod, []string{"sh", "-c", ProbeScript})
-	if err != nil {
-		return ProbeResult{FIInfo: jobs.FIInfoUnknown}
+// Probe asks one pod; cuda adds what a job on GPUs requires. When the command fails, everything is
+// unknown.
+func Probe(ctx context.Context, exec Exec, pod string, cuda bool) (ProbeResult, error) {
+	script := ProbeScript
+	if cuda {
+		script += torchScript
 	}
-	return ParseProbe(output)
+	output, err := exec(ctx, pod, []string{"sh", "-c", script})
+	if err != nil {
+		return ProbeResult{FIInfo: jobs.FIInfoUnknown}, err
+	}
+	return ParseProbe(output), nil
 }
 
 // ParseProbe parses ProbeScript's output.
@@ -54,6 +65,9 @@ func ParseProbe(output string) ProbeResult {
 		// One line for each GPU, all of one driver.
 		first, _, _ := strings.Cut(strings.TrimSpace(answer.text), "\n")
 		result.DriverVersion = version(first)
+	}
+	if answer := answers["torch"]; answer.exit == "0" {
+		result.TorchCUDA = version(answer.text)
 	}
 	if answer := answers["cuda"]; answer.exit == "0" {
 		if _, after, ok := strings.Cut(answer.text, "CUDA Version:"); ok {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -53,13 +54,22 @@ func TestParseProbe(t *testing.T) {
 
 func TestAPodThatDoesNotAnswerIsUnknown(t *testing.T) {
 	t.Parallel()
-	result := preflight.Probe(t.Context(), func(context.Context, string, []string) (string, error) { return goodAnswers, errors.New("gone") }, "w1")
+	result, err := preflight.Probe(t.Context(), func(context.Context, string, []string) (string, error) { return goodAnswers, errors.New("gone") }, "w1", true)
+	require.Error(t, err)
 	assert.Equal(t, preflight.ProbeResult{FIInfo: jobs.FIInfoUnknown}, result)
+}
+
+func driver(version, cuda, torch string) preflight.ProbeResult {
+	return preflight.ProbeResult{
+		FIInfo: jobs.FIInfoEFA, DriverVersion: version, CUDAVersion: cuda, TorchCUDA: torch,
+	}
 }
 
 func TestCheckProbe(t *testing.T) {
 	t.Parallel()
-	good := preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "580.95.05", CUDAVersion: "13.0"}
+	good := preflight.ProbeResult{
+		FIInfo: jobs.FIInfoEFA, DriverVersion: "580.95.05", CUDAVersion: "13.0", TorchCUDA: "13.0",
+	}
 	asked := preflight.Wanted{Namespace: "ray", RequireFIInfo: true, CUDA: true}
 	tests := []struct {
 		name     string
@@ -73,10 +83,13 @@ func TestCheckProbe(t *testing.T) {
 		{"no EFA, not asked", preflight.ProbeResult{FIInfo: jobs.FIInfoNone}, preflight.Wanted{}, "fi-info-no-efa", "warning"},
 		{"no answer, asked", preflight.ProbeResult{FIInfo: jobs.FIInfoUnknown}, preflight.Wanted{RequireFIInfo: true}, "fi-info-unknown", "error"},
 		{"no answer, not asked", preflight.ProbeResult{FIInfo: jobs.FIInfoUnknown}, preflight.Wanted{}, "fi-info-unknown", "note"},
-		{"old driver", preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.172.08", CUDAVersion: "12.8"}, asked, "driver-too-old", "error"},
-		{"old driver, compatible libcuda", preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.172.08", CUDAVersion: "13.0"}, asked, "", ""},
-		{"old driver, job on the CPU", preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.172.08"}, preflight.Wanted{}, "", ""},
-		{"driver unknown", preflight.ProbeResult{FIInfo: jobs.FIInfoEFA}, asked, "driver-unknown", "note"},
+		{"old driver", driver("570.172.08", "12.8", "13.0"), asked, "driver-too-old", report.Error},
+		{"old driver, compatible libcuda", driver("570.172.08", "13.0", "13.0"), asked, "", ""},
+		{"old driver, image of its CUDA", driver("570.172.08", "12.8", "12.6"), asked, "", ""},
+		{"new driver, image of a CUDA that is not listed", driver("580.95.05", "13.0", "14.0"), asked, "driver-too-old", report.Error},
+		{"old driver, job on the CPU", driver("570.172.08", "", ""), preflight.Wanted{}, "", ""},
+		{"driver unknown", driver("", "", "13.0"), asked, "driver-unknown", report.Error},
+		{"image's CUDA unknown", driver("580.95.05", "13.0", ""), asked, "image-cuda-unknown", report.Error},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

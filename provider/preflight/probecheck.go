@@ -9,16 +9,16 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// The image's CUDA, 13.0, and the oldest driver that supports it. KubeRay replaces the image's
-// entrypoint, which would put CUDA's forward-compatible libraries before an older driver's, so the
-// driver itself must be new enough, or libcuda must support that CUDA anyway.
+// minimumDriver returns the oldest driver for a CUDA major version; false for an unknown one. KubeRay
+// replaces the image's entrypoint, which would put CUDA's forward-compatible libraries before an
+// older driver's, so the driver itself must be new enough, or libcuda must support that CUDA anyway.
 //
-// Source: CUDA toolkit 13.0 release notes, "CUDA Toolkit and Minimum Required
-// Driver Version for CUDA Minor Version Compatibility": 580 or later.
-const (
-	cudaMajor   = 13
-	driverMajor = 580
-)
+// Source: CUDA toolkit 13.0 release notes, "CUDA Toolkit and Minimum Required Driver Version for CUDA
+// Minor Version Compatibility".
+func minimumDriver(cudaMajor int) (int, bool) {
+	driver, ok := map[int]int{11: 450, 12: 525, 13: 580}[cudaMajor]
+	return driver, ok
+}
 
 // CheckProbe turns one pod's answers into findings. An unknown answer is never a pass where the
 // settings require one, and a note elsewhere.
@@ -52,26 +52,23 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 	if !want.CUDA {
 		return found
 	}
-	switch enough, known := driverSuffices(result); {
+	required, imageKnown := numbers(result.TorchCUDA)
+	if !imageKnown {
+		add(report.Error, "image-cuda-unknown", "torch reported no CUDA version",
+			"the CUDA that the image requires is unknown, and so is whether the driver supports it",
+			"python -c 'import torch; print(torch.version.cuda)'")
+		return found
+	}
+	switch enough, known := driverSuffices(result, required[0]); {
 	case !known:
-		add(report.Note, "driver-unknown", "nvidia-smi printed no driver version",
+		add(report.Error, "driver-unknown", "nvidia-smi printed no driver version",
 			"the pod has no GPU, or the command could not be run in it", "nvidia-smi")
 	case !enough:
-		add(
-			report.Error,
-			"driver-too-old",
-			fmt.Sprintf(
-				"NVIDIA driver %s, supporting CUDA %s; required: driver %d or CUDA %d",
-				orUnknown(
-					result.DriverVersion,
-				),
-				orUnknown(result.CUDAVersion),
-				driverMajor,
-				cudaMajor,
-			),
+		add(report.Error, "driver-too-old",
+			fmt.Sprintf("NVIDIA driver %s, supporting CUDA %s; the image requires CUDA %s",
+				orUnknown(result.DriverVersion), orUnknown(result.CUDAVersion), result.TorchCUDA),
 			"the nodes' AMI is older than the image's CUDA, and KubeRay's entrypoint loads no compatible libcuda",
-			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release",
-		)
+			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release")
 	}
 	return found
 }
@@ -90,11 +87,13 @@ func orUnknown(text string) string {
 	return text
 }
 
-// driverSuffices reports whether either version is new enough, and whether either is known.
-func driverSuffices(result ProbeResult) (enough, known bool) {
+// driverSuffices reports whether the driver supports a CUDA major version, by its own version or by
+// the CUDA that it reports, and whether either is known.
+func driverSuffices(result ProbeResult, cudaMajor int) (enough, known bool) {
 	driver, driverKnown := numbers(result.DriverVersion)
 	cuda, cudaKnown := numbers(result.CUDAVersion)
-	enough = driverKnown && driver[0] >= driverMajor || cudaKnown && cuda[0] >= cudaMajor
+	minimum, listed := minimumDriver(cudaMajor)
+	enough = listed && driverKnown && driver[0] >= minimum || cudaKnown && cuda[0] >= cudaMajor
 	return enough, driverKnown || cudaKnown
 }
 

@@ -80,6 +80,8 @@ class Settings:
 
     identity: Identity
     config: Config
+    # When the job ends itself; None for never.
+    deadline_seconds: int | None = None
 
 
 def load(environment: Mapping[str, str]) -> Settings:
@@ -87,10 +89,13 @@ def load(environment: Mapping[str, str]) -> Settings:
     problems: list[str] = []
     identity = _identity(environment, problems)
     config = _config(environment, problems)
+    deadline = environment.get("RAYTRAIN_DEADLINE_SECONDS")
+    if deadline is not None and not re.fullmatch(r"[1-9][0-9]*", deadline):
+        problems.append(f"RAYTRAIN_DEADLINE_SECONDS is {deadline!r}: give a whole number of 1 or more")
     if problems or identity is None or config is None:
         lines = "\n".join(f"  - {problem}" for problem in problems)
         raise SettingsError("the job's settings are invalid:\n" + lines)
-    return Settings(identity, config)
+    return Settings(identity, config, None if deadline is None else int(deadline))
 
 
 def _identity(environment: Mapping[str, str], problems: list[str]) -> Identity | None:
