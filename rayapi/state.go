@@ -55,6 +55,8 @@ type Node struct {
 	// Resources are totals: "CPU", "GPU", ...
 	Resources    map[string]float64 `json:"resources_total"`
 	StateMessage string             `json:"state_message"`
+	// EndTime is in milliseconds since 1970; 0 for a node that is alive.
+	EndTime int64 `json:"end_time_ms"`
 }
 
 // listReply is the envelope of every /api/v0 listing.

@@ -19,7 +19,7 @@ func (o operation) conclude(
 	state.Verdict = judgement.Report.Verdict
 	state.JobStatus = end.job.Status
 	state.Findings = slices.Concat(
-		o.stillActive(end), judgement.Report.Findings, begun.cluster.found, begun.notes)
+		o.stillActive(end), gathered.casualties, judgement.Report.Findings, begun.cluster.found, begun.notes)
 	state.Ranks = judgement.Report.Ranks
 	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)

@@ -11,6 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -284,6 +285,9 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
+	if judgement.Report.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
+		gathered.casualties = o.casualties(ctx, begun, end)
+	}
 	state, err := o.conclude(begun, end, gathered, judgement)
 	if err != nil {
 		return State{}, err
@@ -329,6 +333,25 @@ type collected struct {
 	log []byte
 	// counters is nil when they could not be read.
 	counters *jobs.Counters
+	// casualties are findings about what ended in the cluster while the job ran.
+	casualties []report.Finding
+}
+
+// casualties returns why ranks may be missing: what Kubernetes and Ray know to have ended.
+func (o operation) casualties(ctx context.Context, begun run, end outcome) []report.Finding {
+	var found []report.Finding
+	bounded(ctx, countersTimeout, func(ctx context.Context) {
+		found = preflight.Casualties(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
+			begun.workers, end.started)
+	})
+	if end.job.Status == rayapi.Failed && end.job.ExitCode == nil && end.job.Message != "" {
+		found = append(found, report.Finding{
+			Code: "ray-job-failed", Severity: report.Error, Text: end.job.Message,
+			Cause: "Ray ended the job: its driver did not exit by itself",
+			Next:  "read the message and driver.log beside the report, fix the cause, then pulumi up",
+		})
+	}
+	return found
 }
 
 // collect reads every file anew, the driver's log and the counters.

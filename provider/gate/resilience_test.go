@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -247,4 +248,100 @@ func TestMissingNamespaceIsNotWaitedFor(t *testing.T) {
 	require.ErrorContains(t, w.up(), "nowhere")
 	assert.Less(t, w.time().Sub(began), 10*time.Second)
 	assert.Empty(t, w.id)
+}
+
+// What died explains missing ranks, so it comes first.
+func TestWhatDiedComesFirst(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		dies func(*world)
+		code string
+		says string
+	}{
+		{"a container, out of memory", func(w *world) {
+			pod, err := w.kube.CoreV1().Pods("ray").Get(w.t.Context(), "w2", metav1.GetOptions{})
+			require.NoError(w.t, err)
+			pod.Status.ContainerStatuses[0].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{
+				Reason: "OOMKilled", ExitCode: 137, FinishedAt: metav1.NewTime(w.time()),
+			}
+			_, err = w.kube.CoreV1().Pods("ray").UpdateStatus(w.t.Context(), pod, metav1.UpdateOptions{})
+			require.NoError(w.t, err)
+		}, "ray-container-died", "OOMKilled, exit status 137"},
+		{"a pod, evicted", func(w *world) {
+			pod, err := w.kube.CoreV1().Pods("ray").Get(w.t.Context(), "w2", metav1.GetOptions{})
+			require.NoError(w.t, err)
+			pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Evicted"
+			pod.Status.Message = "The node was low on resource: ephemeral-storage."
+			_, err = w.kube.CoreV1().Pods("ray").UpdateStatus(w.t.Context(), pod, metav1.UpdateOptions{})
+			require.NoError(w.t, err)
+		}, "ray-pod-failed", "ephemeral-storage"},
+		{"a pod, gone", func(w *world) {
+			require.NoError(w.t, w.kube.CoreV1().Pods("ray").Delete(w.t.Context(), "w2", metav1.DeleteOptions{}))
+		}, "ray-pod-lost", "pod w2"},
+		{"a Ray node", func(w *world) {
+			w.ray.Lock()
+			defer w.ray.Unlock()
+			w.ray.Nodes[2].State, w.ray.Nodes[2].StateMessage = "DEAD", "raylet: received SIGKILL"
+			w.ray.Nodes[2].EndTime = w.time().UnixMilli()
+		}, "ray-node-died", "received SIGKILL"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.spoil = func(node, name string, text []byte) (string, []byte) {
+				if node == "worker1" {
+					text = nil
+				}
+				return node, text
+			}
+			w.script = func(*rayapi.Job) {}
+			sleeps := 0
+			w.onSleep = func() {
+				if sleeps++; sleeps == 3 {
+					test.dies(w)
+					w.end(rayapi.Failed)
+				}
+			}
+			require.ErrorContains(t, w.up(), test.says)
+			assert.Equal(t, test.code, codes(w)[0])
+			assert.Contains(t, codes(w), "rank-missing")
+		})
+	}
+}
+
+func TestDeathsBeforeTheJobAreNotItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ray.Nodes = append(w.ray.Nodes, rayapi.Node{ID: "old", State: "DEAD", EndTime: w.time().Add(-time.Hour).UnixMilli()})
+	w.fabric = synth.PluginMissing
+	require.Error(t, w.up())
+	assert.NotContains(t, codes(w), "ray-node-died")
+}
+
+// The dashboard of a head that is ready ended, and comes back by no waiting.
+func TestDeadDashboardIsReported(t *testing.T) {
+	t.Parallel()
+	t.Run("before the job", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.inputs["startupSeconds"] = property.New(3600.0)
+		w.deaf = func() bool { return true }
+		began := w.time()
+		err := w.up()
+		require.ErrorContains(t, err, "Ray's dashboard in it does not answer")
+		require.ErrorContains(t, err, "kubectl -n ray delete pod head")
+		assert.Less(t, w.time().Sub(began), 10*time.Minute)
+	})
+	t.Run("while the job runs", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		w.inputs["deadlineSeconds"] = property.New(36000.0)
+		w.script = func(*rayapi.Job) {}
+		w.deaf = func() bool { return w.submitted() > 0 && w.ray.Seen("GET /api/v0/logs") > 0 }
+		began := w.time()
+		require.ErrorContains(t, w.up(), "the head's pod runs, but its dashboard has not answered for 3m0s")
+		assert.Less(t, w.time().Sub(began), 15*time.Minute)
+	})
 }

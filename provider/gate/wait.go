@@ -8,6 +8,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
 
 const (
@@ -33,6 +34,8 @@ type outcome struct {
 	// timedOut is true when it was stopped at its deadline, or should have been; stillActive is true
 	// when it did not stop.
 	timedOut, stillActive bool
+	// started is when the job started, or this operation, if that was earlier.
+	started time.Time
 }
 
 // wait polls the job until it is final, its deadline passes, or its head forgets it (a zero status).
@@ -52,20 +55,23 @@ func (o operation) wait(
 		case ctx.Err() != nil:
 			return outcome{}, ctx.Err()
 		case errors.Is(err, rayapi.ErrNotFound) || errors.Is(err, rayapi.ErrHeadRestarted):
-			return outcome{job: rayapi.Job{SubmissionID: begun.record.SubmissionID}}, nil
+			return outcome{job: rayapi.Job{SubmissionID: begun.record.SubmissionID}, started: started}, nil
 		case err != nil && now.Sub(answered) > headTimeout:
-			return outcome{}, fmt.Errorf(
-				"waiting for job %q: %w; next: pulumi up, which continues with the same job",
-				begun.record.SubmissionID, err)
+			return outcome{}, o.silent(ctx, begun, err)
+		case err != nil:
+			o.env.Log(ctx, fmt.Sprintf("job %s: no answer for %d s: %v",
+				begun.record.SubmissionID, int(now.Sub(answered).Seconds()), err))
 		case err == nil && job.Status.Final():
-			return outcome{job: job}, nil
+			return outcome{job: job, started: earliest(started, job)}, nil
 		case err == nil:
 			answered = now
 			started = earliest(started, job)
 			o.env.Log(ctx, progress(job, now.Sub(started)))
 		}
 		if now.Sub(started) >= time.Duration(o.in.DeadlineSeconds)*time.Second {
-			return o.stopAtDeadline(ctx, begun)
+			end, err := o.stopAtDeadline(ctx, begun)
+			end.started = started
+			return end, err
 		}
 		copies.poll(now)
 		if err := o.env.Sleep(ctx, jobPoll); err != nil {
@@ -125,6 +131,25 @@ func (c *copier) stop() {
 	c.cancel()
 	if c.done != nil {
 		<-c.done
+	}
+}
+
+// silent returns the error about a head that did not answer for headTimeout. A head whose pod runs
+// has lost its dashboard, and does not get it back by itself.
+func (o operation) silent(ctx context.Context, begun run, err error) error {
+	err = fmt.Errorf("waiting for job %q: %w", begun.record.SubmissionID, err)
+	running, lookErr := o.headRuns(ctx)
+	switch {
+	case lookErr != nil:
+		return fmt.Errorf("%w (%w); next: pulumi up, which continues with the same job", err, lookErr)
+	case running:
+		return fmt.Errorf("%w; the head's pod runs, but its dashboard has not answered for %s; "+
+			"next: pulumi up, which continues with the same job, or, when it never answers: "+
+			"kubectl -n %s delete pod -l %s (KubeRay creates a new head; the job is lost)",
+			err, headTimeout, o.in.Namespace, forward.HeadSelector(o.in.RayCluster))
+	default:
+		return fmt.Errorf("%w; no head pod runs; next: kubectl -n %s get pods, then pulumi up",
+			err, o.in.Namespace)
 	}
 }
 

@@ -301,10 +301,17 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 		want.Namespace,
 		headName(facts.Pods),
 	)
-	if facts.RayError != nil {
+	logs := fmt.Sprintf("kubectl -n %s logs %s", want.Namespace, headName(facts.Pods))
+	switch {
+	case facts.dashboardDown():
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
-			"Ray's dashboard on the head does not answer through the API server",
-			fmt.Sprintf("kubectl -n %s logs %s", want.Namespace, headName(facts.Pods)))}
+			"the head's pod is ready, but Ray's dashboard in it does not answer: the dashboard has ended "+
+				"while the rest of the head runs",
+			fmt.Sprintf("kubectl -n %s delete pod %s (KubeRay creates a new head), then pulumi up; the reason: %s",
+				want.Namespace, headName(facts.Pods), logs))}
+	case facts.RayError != nil:
+		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
+			"Ray's dashboard on the head does not answer through the API server", logs)}
 	}
 	usable := 0
 	for _, node := range facts.Ray {

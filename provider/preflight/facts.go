@@ -4,6 +4,9 @@
 package preflight
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -25,6 +28,13 @@ type Facts struct {
 	Ray      []rayapi.Node
 	RayError error
 }
+
+// dashboardDown reports whether Ray's dashboard does not answer although the head's pod is ready.
+func (f Facts) dashboardDown() bool {
+	return errors.Is(f.RayError, rayapi.ErrUnreachable) && slices.ContainsFunc(f.Pods, Pod.readyHead)
+}
+
+func (p Pod) readyHead() bool { return p.Head && p.Ready }
 
 // Node is one Kubernetes node.
 type Node struct {

@@ -47,7 +47,7 @@ func Gather(
 		return facts, err
 	}
 	// Without a ready head Ray cannot answer, and a request would take long.
-	if !slices.ContainsFunc(facts.Pods, func(p Pod) bool { return p.Head && p.Ready }) {
+	if !slices.ContainsFunc(facts.Pods, Pod.readyHead) {
 		facts.RayError = errNoHead
 		return facts, nil
 	}

@@ -10,53 +10,61 @@ import (
 // seconds. Waiting longer would only cost money.
 const stallTimeout = time.Minute
 
+// dashboardTimeout is how long the dashboard of a head that is ready may not answer. KubeRay's
+// readiness probe asks it, so it answered before; a head that restarts takes up to two minutes.
+const dashboardTimeout = 3 * time.Minute
+
 // Progress distinguishes a cluster that is still starting from one that will never be ready. The
 // zero value is ready to use.
 type Progress struct {
 	since map[string]time.Time
 }
 
-// Stalled reports whether something that waiting does not fix has lasted for stallTimeout.
+// Stalled reports whether something that waiting does not fix has lasted too long.
 func (p *Progress) Stalled(facts Facts, want Wanted, now time.Time) bool {
 	stuck := map[string]time.Time{}
 	stalled := false
-	for _, what := range standstills(facts, want) {
+	for what, limit := range standstills(facts, want) {
 		since, known := p.since[what]
 		if !known {
 			since = now
 		}
 		stuck[what] = since
-		stalled = stalled || now.Sub(since) >= stallTimeout
+		stalled = stalled || now.Sub(since) >= limit
 	}
 	p.since = stuck // what made progress in between starts anew
 	return stalled
 }
 
 // standstills returns what waiting does not fix: devices whose plugin will add no more, and pods
-// that cannot be scheduled although every node has its devices.
-func standstills(facts Facts, want Wanted) []string {
-	var found []string
+// that cannot be scheduled although every node has its devices, and a dashboard that does not answer
+// although its head is ready. Each comes with how long it may last.
+func standstills(facts Facts, want Wanted) map[string]time.Duration {
+	found := map[string]time.Duration{}
 	complete := len(facts.Nodes) >= want.Nodes
 	for _, node := range facts.Nodes {
 		devices := true
 		if node.GPUs < int64(want.GPUsPerNode) {
 			devices = false
 			if node.Ready && node.GPUPlugin.finished() {
-				found = append(found, node.Name+" "+GPUResource)
+				found[node.Name+" "+GPUResource] = stallTimeout
 			}
 		}
 		if node.EFA < int64(want.EFAPerNode) {
 			devices = false
 			if node.Ready && node.EFAPlugin.finished() {
-				found = append(found, node.Name+" "+EFAResource)
+				found[node.Name+" "+EFAResource] = stallTimeout
 			}
 		}
 		complete = complete && node.Ready && devices
 	}
 	for _, pod := range facts.Pods {
 		if complete && pod.unschedulable() || pod.lacksEFA(want) {
-			found = append(found, pod.Name)
+			found[pod.Name] = stallTimeout
 		}
+	}
+	if facts.dashboardDown() {
+		found["dashboard"] = dashboardTimeout
 	}
 	return found
 }
