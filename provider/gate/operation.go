@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
-	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
-	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -268,132 +265,6 @@ func (o operation) supersede(ctx context.Context, previous *attempt.Record) erro
 	record := *previous
 	record.Settled = true
 	return o.store.Save(ctx, record)
-}
-
-// finish waits for the job, collects its evidence, judges it, archives it and settles the attempt.
-func (o operation) finish(ctx context.Context, begun run) (State, error) {
-	collector := evidence.NewCollector(begun.head.Client, begun.record.SubmissionID)
-	end, err := o.wait(ctx, begun, collector)
-	if err != nil {
-		return State{}, err
-	}
-	gathered, err := o.collect(ctx, begun, end, collector)
-	if err != nil {
-		return State{}, err
-	}
-	judgement, err := o.judge(ctx, begun, end, gathered)
-	if err != nil {
-		return State{}, err
-	}
-	if judgement.Report.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
-		gathered.casualties = o.casualties(ctx, begun, end)
-	}
-	state, err := o.conclude(begun, end, gathered, judgement)
-	if err != nil {
-		return State{}, err
-	}
-	// Last: an update that is killed before this judges the attempt again.
-	if err := o.settle(ctx, begun.record); err != nil {
-		// The verdict is still valid. The next update judges a red attempt again instead of
-		// running another; a green one is not looked at again.
-		o.env.Warn(ctx, err.Error())
-	}
-	return state, nil
-}
-
-const (
-	// settleTimeout bounds settling, which a cancelled update still does: a verdict that cost minutes
-	// of a cluster must not be lost to one failed write.
-	settleTimeout = 20 * time.Second
-	// settleRetries and settlePause span an API server that is restarting.
-	settleRetries, settlePause = 5, 2 * time.Second
-)
-
-// settle writes that the attempt was judged or stopped.
-func (o operation) settle(ctx context.Context, record attempt.Record) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
-	defer cancel()
-	for i := 0; ; i++ {
-		err := o.store.Settle(ctx, record)
-		if err == nil || errors.Is(err, attempt.ErrConcurrent) || i == settleRetries {
-			return err
-		}
-		if sleepErr := o.env.Sleep(ctx, settlePause); sleepErr != nil {
-			return errors.Join(sleepErr, err)
-		}
-	}
-}
-
-// collected is what a job that ended left behind.
-type collected struct {
-	files []evidence.File
-	// gaps is what could not be read; nil for nothing.
-	gaps error
-	// log is the driver's output, for people.
-	log []byte
-	// counters is nil when they could not be read.
-	counters *jobs.Counters
-	// casualties are findings about what ended in the cluster while the job ran.
-	casualties []report.Finding
-}
-
-// casualties returns why ranks may be missing: what Kubernetes and Ray know to have ended.
-func (o operation) casualties(ctx context.Context, begun run, end outcome) []report.Finding {
-	var found []report.Finding
-	bounded(ctx, countersTimeout, func(ctx context.Context) {
-		found = preflight.Casualties(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
-			begun.workers, end.started)
-	})
-	if end.job.Status == rayapi.Failed && end.job.ExitCode == nil && end.job.Message != "" {
-		found = append(found, report.Finding{
-			Code: "ray-job-failed", Severity: report.Error, Text: end.job.Message,
-			Cause: "Ray ended the job: its driver did not exit by itself",
-			Next:  "read the message and driver.log beside the report, fix the cause, then pulumi up",
-		})
-	}
-	return found
-}
-
-// collect reads every file anew, the driver's log and the counters.
-func (o operation) collect(
-	ctx context.Context, begun run, end outcome, collector *evidence.Collector,
-) (collected, error) {
-	var gathered collected
-	bounded(ctx, finishTimeout, func(ctx context.Context) {
-		gathered.gaps = collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
-		gathered.files = begun.head.redactFiles(collector.Files())
-	})
-	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.job) })
-	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.countersMoved(ctx, begun) })
-	return gathered, ctx.Err() // what was cut short is no evidence
-}
-
-// How long each part of the collection may take. A log endpoint that hangs must not hold the update.
-const (
-	finishTimeout   = 5 * time.Minute
-	logTimeout      = time.Minute
-	countersTimeout = 2 * time.Minute
-)
-
-func bounded(ctx context.Context, timeout time.Duration, do func(context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	do(ctx)
-}
-
-// judge compares the evidence with what the inputs require.
-func (o operation) judge(
-	ctx context.Context, begun run, end outcome, gathered collected,
-) (evidence.Judgement, error) {
-	return evidence.Judge(ctx, evidence.Run{
-		Expected: evidence.Expected{
-			SubmissionID: begun.record.SubmissionID, Nonce: begun.record.Nonce,
-			WorldSize: o.in.Expectations.WorldSize, Nodes: o.in.Expectations.Nodes,
-		},
-		Provider: o.in.Expectations.Provider, Status: end.job.Status,
-		Files: gathered.files, Gaps: gathered.gaps,
-		Counters: gathered.counters, RequireEFACounters: o.in.Expectations.RequireEFACounters,
-	})
 }
 
 // errorsAmong returns the findings of severity error.

@@ -3,7 +3,6 @@ package gate_test
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -363,26 +361,4 @@ func TestEvidenceOfANodeThatDiesIsKept(t *testing.T) {
 	require.Error(t, w.up())
 	assert.Equal(t, 8, w.state.Get("ranks").AsArray().Len())
 	assert.Equal(t, "not-efa", w.text("verdict"))
-}
-
-func TestForeignJobIsNotAdopted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.ray.Fail = func(r *http.Request) (int, string) {
-		if r.Method == http.MethodPost && r.URL.Path == "/api/jobs/" {
-			// Somebody is faster, under the same id.
-			var id string
-			cfg, err := w.kube.Tracker().Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ray", "raytrain-train")
-			if err == nil {
-				if object, ok := cfg.(*corev1.ConfigMap); ok {
-					_, after, _ := strings.Cut(object.Data["record.json"], `"submissionId":"`)
-					id, _, _ = strings.Cut(after, `"`)
-				}
-			}
-			w.ray.Jobs[id] = &rayapi.Job{SubmissionID: id, Status: rayapi.Succeeded}
-		}
-		return 0, ""
-	}
-	require.ErrorContains(t, w.up(), "another client")
-	assert.Equal(t, "none", w.text("verdict"))
 }

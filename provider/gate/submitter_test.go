@@ -258,3 +258,25 @@ func TestClusterIsGoneOnlyInItsOwnAccount(t *testing.T) {
 		})
 	}
 }
+
+func TestForeignJobIsNotAdopted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ray.Fail = func(r *http.Request) (int, string) {
+		if r.Method == http.MethodPost && r.URL.Path == "/api/jobs/" {
+			// Somebody is faster, under the same id.
+			var id string
+			cfg, err := w.kube.Tracker().Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ray", "raytrain-train")
+			if err == nil {
+				if object, ok := cfg.(*corev1.ConfigMap); ok {
+					_, after, _ := strings.Cut(object.Data["record.json"], `"submissionId":"`)
+					id, _, _ = strings.Cut(after, `"`)
+				}
+			}
+			w.ray.Jobs[id] = &rayapi.Job{SubmissionID: id, Status: rayapi.Succeeded}
+		}
+		return 0, ""
+	}
+	require.ErrorContains(t, w.up(), "another client")
+	assert.Equal(t, "none", w.text("verdict"))
+}
