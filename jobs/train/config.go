@@ -116,7 +116,7 @@ func (c Config) Validate() error {
 func equivalent() []string {
 	return []string{
 		"028e5c8fd0cb1b3caca250f67356b1f6",
-		"eaad543d6b9111ff8a9fd9375d8bf07d",
+		"0531e48a43b5ee29b189f9942e38ebcb",
 	}
 }
 

@@ -13,7 +13,9 @@ _RANGE, _FACTOR, _SHIFT = 97, 5, 7
 class Tokens:
     """Batches for one rank."""
 
-    def __init__(self, seed: int, rank: int, batch_size: int, length: int, device: torch.device) -> None:
+    def __init__(
+        self, seed: int, rank: int, batch_size: int, length: int, device: torch.device
+    ) -> None:
         self._shape = (batch_size, 1)
         self._length = length
         self._device = device

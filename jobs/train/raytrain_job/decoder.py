@@ -31,7 +31,9 @@ class Attention(nn.Module):
         query = rotate(split(self.query(hidden), self.heads), cosine, sine)
         key = rotate(split(self.key(hidden), self.key_value_heads), cosine, sine)
         value = split(self.value(hidden), self.key_value_heads)
-        mixed = functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+        mixed = functional.scaled_dot_product_attention(
+            query, key, value, is_causal=True, enable_gqa=True
+        )
         return self.output(mixed.transpose(1, 2).reshape(batch, length, -1))
 
 
@@ -96,7 +98,8 @@ def rotation(size: ModelSize, length: int, device: torch.device) -> tuple[Tensor
     """Cosine and sine of the rotary position embedding, [length, head size]."""
     head_size = size.hidden // size.heads
     exponents = torch.arange(0, head_size, 2, device=device, dtype=torch.float32) / head_size
-    angles = torch.outer(torch.arange(length, device=device, dtype=torch.float32), size.rope_theta**-exponents)
+    positions = torch.arange(length, device=device, dtype=torch.float32)
+    angles = torch.outer(positions, size.rope_theta**-exponents)
     angles = torch.cat((angles, angles), dim=-1)
     return angles.cos(), angles.sin()
 

@@ -79,7 +79,9 @@ def drive(settings: Settings) -> dict[str, Any]:
 
 
 def wait_for_cluster(
-    config: Config, nodes: Callable[[], Sequence[dict[str, Any]]], wait: float = CLUSTER_WAIT_SECONDS
+    config: Config,
+    nodes: Callable[[], Sequence[dict[str, Any]]],
+    wait: float = CLUSTER_WAIT_SECONDS,
 ) -> None:
     """Return once enough nodes offer their GPUs; raise ClusterError after wait seconds."""
     deadline = time.monotonic() + wait
@@ -99,8 +101,9 @@ def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
     if len(holders) == config.nodes and set(holders) == {config.gpus_per_node}:
         return None
     return (
-        f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); wanted {config.nodes} nodes with "
-        f"{config.gpus_per_node} each: look at kubectl get pods for workers that are not ready"
+        f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); wanted {config.nodes} "
+        f"nodes with {config.gpus_per_node} each: "
+        "look at kubectl get pods for workers that are not ready"
     )
 
 

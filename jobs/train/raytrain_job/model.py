@@ -34,9 +34,9 @@ class ModelSize:
 
 
 # The provider reads the same file.
+_MODELS_JSON = Path(__file__).with_name("models.json").read_text(encoding="utf-8")
 MODELS: dict[str, ModelSize] = {
-    name: ModelSize(**size)
-    for name, size in json.loads(Path(__file__).with_name("models.json").read_text(encoding="utf-8")).items()
+    name: ModelSize(**size) for name, size in json.loads(_MODELS_JSON).items()
 }
 
 

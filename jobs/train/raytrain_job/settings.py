@@ -41,13 +41,15 @@ def _integer(least: int) -> Any:
 
 def _positive() -> Any:
     def valid(value: Any) -> bool:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return is_number and 0 < value < math.inf
 
     return field(metadata={"valid": valid, "wanted": "a number above 0"})
 
 
 def _choice(allowed: tuple[str, ...]) -> Any:
-    return field(metadata={"valid": lambda value: value in allowed, "wanted": "one of " + ", ".join(allowed)})
+    wanted = "one of " + ", ".join(allowed)
+    return field(metadata={"valid": lambda value: value in allowed, "wanted": wanted})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,9 @@ def load(environment: Mapping[str, str]) -> Settings:
     config = _config(environment, problems)
     deadline = environment.get("RAYTRAIN_DEADLINE_SECONDS")
     if deadline is not None and not re.fullmatch(r"[1-9][0-9]*", deadline):
-        problems.append(f"RAYTRAIN_DEADLINE_SECONDS is {deadline!r}: give a whole number of 1 or more")
+        problems.append(
+            f"RAYTRAIN_DEADLINE_SECONDS is {deadline!r}: give a whole number of 1 or more"
+        )
     if problems or identity is None or config is None:
         lines = "\n".join(f"  - {problem}" for problem in problems)
         raise SettingsError("the job's settings are invalid:\n" + lines)
@@ -101,7 +105,9 @@ def load(environment: Mapping[str, str]) -> Settings:
 def _identity(environment: Mapping[str, str], problems: list[str]) -> Identity | None:
     submission_id = environment.get("RAYTRAIN_SUBMISSION_ID", "")
     if not re.fullmatch(r"[a-z0-9-]{1,63}", submission_id):
-        problems.append(f"RAYTRAIN_SUBMISSION_ID is {submission_id!r}: give 1 to 63 characters of a-z, 0-9 and -")
+        problems.append(
+            f"RAYTRAIN_SUBMISSION_ID is {submission_id!r}: give 1 to 63 characters of a-z, 0-9 and -"
+        )
     nonce = environment.get("RAYTRAIN_NONCE", "")
     if not re.fullmatch(r"[0-9a-f]+", nonce):
         problems.append(f"RAYTRAIN_NONCE is {nonce!r}: give hexadecimal digits")
@@ -128,8 +134,8 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
     config = _decode(values, problems)
     if config is not None and config.world_size != config.nodes * config.gpus_per_node:
         problems.append(
-            f"worldSize is {config.world_size}: give nodes x gpusPerNode = {config.nodes * config.gpus_per_node}, "
-            "one rank for each GPU"
+            f"worldSize is {config.world_size}: give nodes x gpusPerNode = "
+            f"{config.nodes * config.gpus_per_node}, one rank for each GPU"
         )
     return config
 

@@ -29,7 +29,8 @@ def units(model: nn.Module, minimum: int, shared: Collection[nn.Module] = ()) ->
         left = sum(parameter.numel() for parameter in module.parameters(recurse=False))
         for child_name, child in module.named_children():
             left += visit(f"{name}.{child_name}" if name else child_name, child)
-        if name and left >= minimum and module not in shared and not isinstance(module, _CONTAINERS):
+        can_be_unit = module not in shared and not isinstance(module, _CONTAINERS)
+        if name and left >= minimum and can_be_unit:
             chosen.append(name)
             return 0
         return left
@@ -42,7 +43,7 @@ def shard(model: nn.Module, minimum: int, mesh: DeviceMesh) -> None:
     """Shard the model in place over the mesh."""
     precision = MixedPrecisionPolicy()
     if mesh.device_type == "cuda":
-        # Compute in bfloat16, sum gradients in full precision: the usual choice on GPUs with bfloat16.
+        # Compute in bfloat16, sum gradients in full precision: the usual choice on such GPUs.
         precision = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for name in units(model, minimum, getattr(model, "shared_modules", ())):
         fully_shard(model.get_submodule(name), mesh=mesh, mp_policy=precision)
@@ -60,7 +61,8 @@ def initialise(model: nn.Module, seed: int, rank: int) -> None:
         for name, parameter in model.named_parameters():
             local = parameter.to_local() if hasattr(parameter, "to_local") else parameter
             if generator is None:
-                generator = torch.Generator(device=local.device).manual_seed(seed * 1_000_003 + rank)
+                generator = torch.Generator(device=local.device)
+                generator.manual_seed(seed * 1_000_003 + rank)
             if "norm" in name:
                 local.fill_(1.0)
             elif name.endswith("bias"):

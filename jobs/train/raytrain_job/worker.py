@@ -51,8 +51,9 @@ def check_places(places: Sequence[str], config: Config) -> None:
         return
     spread = ", ".join(f"{count} on {node[:12]}" for node, count in sorted(counts.items()))
     raise RuntimeError(
-        f"{len(places)} ranks run as {spread}; wanted {config.gpus_per_node} on each of {config.nodes} nodes: "
-        "check that every node is in the Ray cluster with all its GPUs and that nothing else uses one"
+        f"{len(places)} ranks run as {spread}; wanted {config.gpus_per_node} on each of "
+        f"{config.nodes} nodes: check that every node is in the Ray cluster with all its GPUs and "
+        "that nothing else uses one"
     )
 
 
@@ -101,7 +102,7 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
 
 
 def _print(text: str) -> None:
-    """Print a line once: Ray Train's replacement of print also logs it, so the driver's log has it twice."""
+    """Print a line once: Ray Train's print also logs it, so the driver's log has it twice."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
