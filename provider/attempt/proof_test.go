@@ -18,15 +18,15 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files") //nolint:gochecknoglobals // flags are global
 
 func fixedInputs() jobs.Inputs {
+	training := train.Defaults()
+	training.Model, training.Device, training.Steps = "tiny", train.CPU, 5
+	training.BatchSize, training.SequenceLength, training.WrapMinParameters = 1, 16, 1000
 	return jobs.Inputs{
 		ImageDigest: "repo@sha256:00", Environment: map[string]string{"NCCL_NET": "Libfabric", "FI_PROVIDER": "efa"},
 		LaunchTemplateVersion: "3", AMIRelease: "1.36.2-20260714", InstanceType: "g6.12xlarge",
 		ChartVersions: map[string]string{"kuberay-operator": "1.6.2"}, RayCluster: "train",
 		RayClusterSpec: `{"b": [2], "a": 12345678901234567890}`,
-		Training: train.Config{
-			Model: "tiny", Steps: 5, BatchSize: 1, SequenceLength: 16, LearningRate: 1e-5, Seed: 7,
-			Device: train.CPU, WrapMinParameters: 1000,
-		},
+		Training:       training,
 		Expectations: jobs.Expectations{
 			WorldSize: 8, Nodes: 2, GPUsPerNode: 4, EFAPerNode: 1, Provider: "efa", RequireFIInfo: true,
 		},
