@@ -12,9 +12,9 @@ import (
 )
 
 // A killed engine leaves plugins of hundreds of megabytes behind. Nothing else may be killed, least
-// of all the user's shell, which has the rehearsal's variables too.
+// of all the user's shell, which has the rehearsal's variables too. The test runs alone: a file that
+// another test's fork has inherited open cannot be executed.
 func TestOnlyThePluginsOfARehearsalAreKilled(t *testing.T) {
-	t.Parallel()
 	sleep, err := exec.LookPath("sleep")
 	require.NoError(t, err)
 	dir := t.TempDir()

@@ -49,8 +49,7 @@ func TestARefusalIsReadAsData(t *testing.T) {
 	marked.Summary = "[rehearsed] " + refused.Summary
 	marked.Billing = "nothing in a rehearsal; on AWS: $9.55 per hour"
 	assert.Equal(t, []string{
-		"[rehearsed] " +
-			marked.Error(), "[rehearsed] creating EKS Node Group: InsufficientInstanceCapacity",
+		marked.Error(), "[rehearsed] creating EKS Node Group: InsufficientInstanceCapacity",
 	}, outcome.messages(), "what the program printed is not printed twice")
 }
 
