@@ -130,6 +130,7 @@ const connectedKinds = 5
 // Connections counts the lines which show that communicators are connected, by kind.
 type Connections [connectedKinds]int
 
+// Add counts the lines of a process.
 func (n *Connections) Add(p *Process, silent bool) {
 	for kind, count := range p.connected {
 		n[kind] += count

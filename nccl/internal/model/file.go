@@ -144,6 +144,7 @@ type codeSet [2]uint64
 func (s *codeSet) add(c finding.Code)      { s[c>>6] |= 1 << (c & 63) }
 func (s *codeSet) Has(c finding.Code) bool { return s[c>>6]&(1<<(c&63)) != 0 }
 
+// NewFile returns an empty model of one log.
 func NewFile(name string, index int) *File {
 	return &File{
 		Name: name, Index: index, budget: textBudget,

@@ -36,6 +36,7 @@ func (p *Process) OffEFA() bool {
 	return p.Codes.Has(finding.SocketInterfaceWrong) || failed || name != "" && name != record.EFAProvider
 }
 
+// SpansNodes reports whether a communicator of the process joins nodes by NCCL's count.
 func (p *Process) SpansNodes() bool {
 	for _, m := range p.Views {
 		if m.nodes > 1 {
@@ -45,6 +46,7 @@ func (p *Process) SpansNodes() bool {
 	return false
 }
 
+// NoteRef returns the first line of the process that gave rise to a finding.
 func (p *Process) NoteRef(c finding.Code) Ref {
 	for _, n := range p.File.Notes[c] {
 		if n.Proc == p {

@@ -9,6 +9,7 @@ import (
 // Kind says which of the facts that the judge works with a record states.
 type Kind uint8
 
+// The kinds of facts.
 const (
 	KindNone      Kind = iota
 	KindNetwork        // `Using network X`: name
@@ -47,6 +48,7 @@ type Event struct {
 // Phase is the point in a communicator's life that an init line marks.
 type Phase uint8
 
+// The phases.
 const (
 	PhaseStart Phase = iota
 	phaseRanks       // `rank r nRanks n nNodes m`
@@ -73,6 +75,7 @@ type InitLine struct {
 // Direction is the side of a connection that a process prints.
 type Direction uint8
 
+// The sides.
 const (
 	bothSides Direction = iota // P2P and SHM lines name no side: the sender prints
 	Sending
@@ -82,6 +85,7 @@ const (
 // Medium groups transports by what they can prove.
 type Medium uint8
 
+// The media.
 const (
 	MediumLocal Medium = iota // P2P, SHM: inside a node
 	MediumNet                 // NET and COLLNET: over a network plugin

@@ -11,6 +11,7 @@ type Grammar struct {
 
 const ofiLead = "NET/OFI "
 
+// NewGrammar returns an index of all forms.
 func NewGrammar() *Grammar {
 	g := &Grammar{}
 	for _, f := range append(mainForms(), noteForms()...) {

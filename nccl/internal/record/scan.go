@@ -28,6 +28,7 @@ type Scanner struct {
 	used map[int]bool
 }
 
+// NewScanner returns a scanner for the forms of a grammar.
 func NewScanner(g *Grammar) *Scanner {
 	return &Scanner{g: g, prefixes: newPrefixes(), used: map[int]bool{}}
 }

@@ -10,16 +10,16 @@ import (
 // stripped reports whether host and process were removed from all of the logs:
 // records without them name networks, and no other record does.
 func stripped(ev *model.Evidence) bool {
-	any := false
+	found := false
 	for _, f := range ev.Files {
-		any = any || len(f.Stripped.Channels) > 0 || f.Stripped.Provider != ""
+		found = found || len(f.Stripped.Channels) > 0 || f.Stripped.Provider != ""
 		for _, p := range f.Procs {
 			if len(p.Views)+len(p.Unassigned) > 0 {
 				return false
 			}
 		}
 	}
-	return any
+	return found
 }
 
 // strippedChannels counts the channels of logs without host and process. They
