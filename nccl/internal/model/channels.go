@@ -23,7 +23,7 @@ func (p *Process) open(e *record.Event, th *thread, line, last int) {
 	if t.Count == 0 {
 		t.First = p.File.at(line, e.Text)
 	}
-	t.add(ch, 1+e.More, last)
+	t.add(ch, 1+e.More)
 	switch {
 	case ch.Medium != record.MediumNet:
 	case !p2p:
@@ -36,10 +36,9 @@ func (p *Process) open(e *record.Event, th *thread, line, last int) {
 	}
 }
 
-// add counts lines of one channel, the last of which is at last.
-func (t *Tally) add(ch *record.ChannelLine, lines, last int) {
+// add counts lines of one channel.
+func (t *Tally) add(ch *record.ChannelLine, lines int) {
 	t.Count += lines
-	t.last = max(t.last, last)
 	switch ch.Dir {
 	case record.Sending:
 		t.Sends += lines

@@ -129,7 +129,6 @@ type Tally struct {
 	Receives int
 	GDR      int
 	Devices  uint64
-	last     int // line of the last one
 	First    Ref
 	peers    []int32 // of MNNVL channels
 	Ends     []end   // the first few, for pictures

@@ -100,7 +100,6 @@ type Process struct {
 	multiRank bool                // holds several ranks of anything; set by unify
 	plugin    bool                // printed anything of a network plugin
 	connected [connectedKinds]int // Connected lines, by kind
-	torn      int
 	Version   string
 	PluginVer string
 	First     Ref

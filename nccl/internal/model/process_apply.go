@@ -25,7 +25,6 @@ func (p *Process) apply(e *record.Event, tid int32, line int) {
 	case record.KindVersion:
 		p.setVersion(e)
 	case record.KindTorn:
-		p.torn++
 		p.File.Torn++
 		p.File.note(finding.TornLines, p, line, e.Text)
 	case record.KindNote, record.KindBoot:
