@@ -62,6 +62,7 @@ func TestPython(t *testing.T) {
 			})
 			require.NoError(t, err)
 			assert.Equal(t, test.want, result.Verdict, "%+v", result.Findings)
+			assert.True(t, result.Rehearsed, "the stand-in marks its files")
 		})
 	}
 }
