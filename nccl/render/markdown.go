@@ -23,8 +23,7 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 		fmt.Fprintf(m, "> **%s**\n\n", rehearsedNotice)
 	}
 	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n**Next:** %s\n\n", r.Verdict, escape(s.Headline), escapeProse(s.Next))
-	fmt.Fprintf(m, "%s ranks in evidence of %s, %s nodes. Findings: %s.\n\n",
-		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), number(r.Nodes, "?"), s.Counts)
+	fmt.Fprintf(m, "Evidence: %s. Findings: %s.\n\n", extent(r), s.Counts)
 	for _, f := range s.Findings[:min(len(s.Findings), markdownFindings)] {
 		markdownFinding(m, f)
 	}

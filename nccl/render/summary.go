@@ -167,6 +167,15 @@ func counts(s summary) string {
 	return strings.Join(words, ", ")
 }
 
+// extent says how much of the run is in evidence, such as "7 ranks in evidence of 8, 2 nodes".
+func extent(r report.Report) string {
+	nodes := "? nodes"
+	if r.Nodes != nil {
+		nodes = plural(*r.Nodes, "node")
+	}
+	return fmt.Sprintf("%s ranks in evidence of %s, %s", number(r.RanksSeen, "?"), number(r.WorldSize, "?"), nodes)
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -27,8 +27,7 @@ func Text(w io.Writer, r report.Report, opts Options) error {
 	if r.Rehearsed {
 		t.println(t.paint(bold, rehearsedNotice))
 	}
-	t.printf("verdict: %s (%s ranks in evidence of %s, %s nodes)\n", t.paint(verdictColor(r.Verdict), string(r.Verdict)),
-		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), number(r.Nodes, "?"))
+	t.printf("verdict: %s (%s)\n", t.paint(verdictColor(r.Verdict), string(r.Verdict)), extent(r))
 	t.println(s.Headline)
 	t.printf("next: %s\n", s.Next)
 	t.printf("findings: %s\n", s.Counts)

@@ -126,9 +126,9 @@ func prove(ev *model.Evidence, decided *model.Run, found *findings, v report.Ver
 	var from *model.Communicator
 	worst := report.TrafficNone
 	for _, c := range weighed(decided) {
-		spans := c.Spans()
+		shown := shownIn(c)
 		for _, rk := range c.Ranks {
-			if t := j.traffic(c, rk, spans); from == nil || t != worst && worst.Worse(t) == t {
+			if t := j.traffic(c, rk, shown); from == nil || t != worst && worst.Worse(t) == t {
 				from, worst = c, t
 			}
 		}

@@ -49,11 +49,11 @@ func (l *rankList) edges(comms []*model.Communicator) []report.Edge {
 // known already.
 func (l *rankList) edgesOf(c *model.Communicator, have int) map[edgeKey]edgeCount {
 	counts := map[edgeKey]edgeCount{}
-	spans := c.Spans()
+	shown := shownIn(c)
 	for _, rk := range c.Ranks {
 		self := l.rows[l.rowOf[rk]].Rank
 		for t, traffic := range l.judge.tallies(c, rk) {
-			traffic = within(traffic, spans)
+			traffic = shown(traffic)
 			for _, end := range t.Ends {
 				peer, known := l.peer(c, rk, end.Peer)
 				if !known {

@@ -52,11 +52,12 @@ func tables(ev *model.Evidence, runs []*model.Run, decided *model.Run) report.Re
 }
 
 // weighed lists the communicators that count for a run's verdict, the widest first: those that span
-// nodes or, when none does, all.
+// nodes or several hosts or, when none does, all.
 func weighed(run *model.Run) []*model.Communicator {
 	comms := slices.Clone(run.Comms)
-	if slices.ContainsFunc(comms, (*model.Communicator).Spans) {
-		comms = slices.DeleteFunc(comms, func(c *model.Communicator) bool { return !c.Spans() })
+	counts := func(c *model.Communicator) bool { return c.Spans() || c.Hosts() > 1 }
+	if slices.ContainsFunc(comms, counts) {
+		comms = slices.DeleteFunc(comms, func(c *model.Communicator) bool { return !counts(c) })
 	}
 	slices.SortStableFunc(comms, func(a, b *model.Communicator) int { return model.CompareWidth(b, a) })
 	return comms
@@ -83,9 +84,9 @@ func newRankList(j *runJudge) *rankList {
 }
 
 func (l *rankList) add(c *model.Communicator) {
-	spans := c.Spans()
+	shown := shownIn(c)
 	for _, rk := range c.Ranks {
-		traffic := l.judge.traffic(c, rk, spans)
+		traffic := l.judge.traffic(c, rk, shown)
 		rows := l.find(c, rk)
 		if len(rows) == 0 {
 			rows = []int{l.newRow(c, rk, traffic)}
@@ -142,21 +143,39 @@ func (l *rankList) decide(row *report.Rank, c *model.Communicator, rk *model.Ran
 	row.Communicator, row.Traffic = clean(c.Key), traffic
 }
 
-// traffic is the worst that a rank of a communicator used; all is local in one that does not span
-// nodes.
-func (j *runJudge) traffic(c *model.Communicator, rk *model.Rank, spans bool) report.Traffic {
+// traffic is the worst that a rank of a communicator used, as the tables show it.
+func (j *runJudge) traffic(
+	c *model.Communicator, rk *model.Rank, shown func(report.Traffic) report.Traffic,
+) report.Traffic {
 	worst := report.TrafficNone
 	for _, traffic := range j.tallies(c, rk) {
-		worst = worst.Worse(within(traffic, spans))
+		worst = worst.Worse(shown(traffic))
 	}
 	return worst
 }
 
-func within(traffic report.Traffic, spans bool) report.Traffic {
-	if !spans {
-		return report.TrafficLocal
+// shownIn returns what the tables show for the traffic of a communicator's channels, so that they
+// agree with the verdict. Inside one node all is local, unless several hosts contradict that. EFA
+// inside one host is local, and unknown where the evidence does not distinguish hosts.
+func shownIn(c *model.Communicator) func(report.Traffic) report.Traffic {
+	spans, several := c.Spans(), c.Hosts() > 1
+	efa := report.TrafficEFA
+	if missing, _ := c.Missing(); missing == 0 && c.DistinctHosts() < 2 {
+		efa = report.TrafficUnknown
+		if c.HostsCertain() {
+			efa = report.TrafficLocal
+		}
 	}
-	return traffic
+	return func(traffic report.Traffic) report.Traffic {
+		switch {
+		case traffic == report.TrafficEFA && spans:
+			return efa
+		case traffic == report.TrafficOther && several, spans:
+			return traffic
+		default:
+			return report.TrafficLocal
+		}
+	}
 }
 
 // communicatorRow renders a communicator.
@@ -171,10 +190,10 @@ func (j *runJudge) communicatorRow(c *model.Communicator) report.Communicator {
 		out.Nodes = &nodes
 	}
 	var u usage
-	joined, spans := 0, c.Spans()
+	joined, shown := 0, shownIn(c)
 	for _, rk := range c.Ranks {
 		u.add(rk, j.ev)
-		out.Traffic = out.Traffic.Worse(j.traffic(c, rk, spans))
+		out.Traffic = out.Traffic.Worse(j.traffic(c, rk, shown))
 		if rk.Joined(c.NoConnectedLines) {
 			joined++
 		}

@@ -107,3 +107,18 @@ func TestRehearsedLogsAreMarked(t *testing.T) {
 	assert.True(t, judged(t, logs).Rehearsed)
 	assert.False(t, judged(t, []string{strings.Repeat("text\n", 2000) + banner}).Rehearsed)
 }
+
+// TestOneHostIsNotShownAsEFA holds that traffic that cannot have left its host is local.
+func TestOneHostIsNotShownAsEFA(t *testing.T) {
+	t.Parallel()
+	log := speaker{"solo", 7, 7}.says(append(boots(0, "efa"), all(
+		joins(0, 2, "abc"), joins(1, 2, "abc"), opens(0, 2), opens(1, 2), []string{"Connected all rings", "Connected all rings"},
+	)...)...)
+	r := judged(t, []string{log})
+	assert.Equal(t, report.Inconclusive, r.Verdict)
+	require.Len(t, r.Ranks, 2)
+	for _, k := range r.Ranks {
+		assert.Equal(t, report.TrafficLocal, k.Traffic)
+	}
+	assert.Equal(t, report.TrafficLocal, r.Communicators[0].Traffic)
+}
