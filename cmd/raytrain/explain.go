@@ -13,7 +13,8 @@ import (
 func explain(w io.Writer, code string) error {
 	e, ok := finding.Explain(code)
 	if !ok {
-		return fmt.Errorf("flag --explain %q: no such finding: must be one of\n%s", code, indent(strings.Join(codes(), " ")))
+		return fmt.Errorf("flag --explain %q: no such finding: must be one of\n%s",
+			code, indent(strings.Join(codes(), " ")))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n", e.Code, e.Severity)

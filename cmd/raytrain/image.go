@@ -45,7 +45,8 @@ func newImagePinCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if command.Flags().Changed("tag") {
-					return errors.New("pinning the image: the tag is given as an argument and with --tag: remove one of them")
+					return errors.New(
+						"pinning the image: the tag is given as an argument and with --tag: remove one of them")
 				}
 				request.Tag = args[0]
 			}
@@ -65,7 +66,8 @@ func newImagePinCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVar(&request.Project, "project", ".", "folder of Pulumi.yaml")
 	flags.StringVarP(&request.Stack, "stack", "s", "dev", "stack whose settings to write")
-	flags.StringVar(&request.Repository, "repository", "", "image without a tag; is written to the settings, too")
+	flags.StringVar(&request.Repository, "repository", "",
+		"image without a tag; is written to the settings, too")
 	flags.StringVar(&request.Tag, "tag", imagepin.DefaultTag, "tag to resolve; the same as the argument")
 	return command
 }

@@ -107,7 +107,8 @@ func (f *verdictFlags) run(command *cobra.Command, paths []string) error {
 	i := slices.IndexFunc(formats, func(format render.Format) bool { return format.Name == f.format })
 	problems := f.problems()
 	if i < 0 {
-		problems = append(problems, fmt.Errorf("flag --format %q: must be one of %s", f.format, formatNames()))
+		problems = append(problems,
+			fmt.Errorf("flag --format %q: must be one of %s", f.format, formatNames()))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return err
@@ -132,7 +133,8 @@ func (f *verdictFlags) problems() []error {
 	var problems []error
 	size, nodes := f.judge.WorldSize, f.judge.Nodes
 	if size < 0 {
-		problems = append(problems, fmt.Errorf("flag --world-size %d: must be a number of ranks, such as 8", size))
+		problems = append(problems,
+			fmt.Errorf("flag --world-size %d: must be a number of ranks, such as 8", size))
 	}
 	if nodes < 0 {
 		problems = append(problems, fmt.Errorf("flag --nodes %d: must be a number of nodes, such as 2", nodes))
@@ -142,7 +144,8 @@ func (f *verdictFlags) problems() []error {
 			"flag --nodes %d: must be at most --world-size %d, because a node has one rank or more", nodes, size))
 	}
 	if f.judge.Provider == "" {
-		problems = append(problems, errors.New(`flag --provider "": must be a libfabric provider, such as efa`))
+		problems = append(problems,
+			errors.New(`flag --provider "": must be a libfabric provider, such as efa`))
 	}
 	return problems
 }

@@ -49,7 +49,8 @@ func Check(command *cobra.Command, args []string) error {
 	required, most := parse(command.Use)
 	switch {
 	case len(args) < len(required):
-		return withHelp(command, fmt.Errorf("missing argument %s", strings.Join(required[len(args):], " ")))
+		return withHelp(command,
+			fmt.Errorf("missing argument %s", strings.Join(required[len(args):], " ")))
 	case most < 0 || len(args) <= most:
 		return nil
 	case command.HasAvailableSubCommands():
@@ -57,7 +58,8 @@ func Check(command *cobra.Command, args []string) error {
 	case most == 0:
 		return withHelp(command, fmt.Errorf("unexpected argument %q: the command takes none", args[0]))
 	default:
-		return withHelp(command, fmt.Errorf("unexpected argument %q: the command takes at most %d", args[most], most))
+		return withHelp(command,
+			fmt.Errorf("unexpected argument %q: the command takes at most %d", args[most], most))
 	}
 }
 

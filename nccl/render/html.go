@@ -84,8 +84,10 @@ func newPage(r report.Report, opts Options) page {
 		p.Notice = rehearsedNotice
 	}
 	p.Facts = []fact{
-		{"world size", number(r.WorldSize, "unknown")}, {"ranks in evidence", number(r.RanksSeen, "unknown")},
-		{"nodes", number(r.Nodes, "unknown")}, {"communicators", itoa(len(r.Communicators))},
+		{"world size", number(r.WorldSize, "unknown")},
+		{"ranks in evidence", number(r.RanksSeen, "unknown")},
+		{"nodes", number(r.Nodes, "unknown")},
+		{"communicators", itoa(len(r.Communicators))},
 		{"findings", p.Counts},
 	}
 	p.draw(r)
@@ -111,7 +113,8 @@ func (p *page) draw(r report.Report) {
 			"Hosts share names, so each node is drawn with an equal share of the ranks, in their order.")
 	}
 	if len(r.Edges) >= report.MaxEdges {
-		p.Remarks = append(p.Remarks, "There are more connections than are drawn. The verdict is based on all of them.")
+		p.Remarks = append(p.Remarks,
+			"There are more connections than are drawn. The verdict is based on all of them.")
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *junitSuite) add(kind, name string, failure *junitFailure) {
 	if failure != nil {
 		s.Failures++
 	}
-	s.Cases = append(s.Cases, junitCase{Name: name, Class: "raytrain.verdict." + kind, Failure: failure})
+	s.Cases = append(s.Cases, junitCase{name, "raytrain.verdict." + kind, failure})
 }
 
 func failureOfRun(r report.Report) *junitFailure {
@@ -103,7 +103,8 @@ func failureOfCommunicator(c report.Communicator) *junitFailure {
 	switch {
 	case c.Traffic == report.TrafficOther:
 		return &junitFailure{
-			Message: "not on EFA: network " + c.Network + ", provider " + c.Provider, Type: string(report.NotEFA),
+			Message: "not on EFA: network " + c.Network + ", provider " + c.Provider,
+			Type:    string(report.NotEFA),
 		}
 	case c.Traffic == report.TrafficUnknown:
 		return unproven("no line names the provider of " + c.Network)
@@ -158,7 +159,7 @@ func paragraphs(list []report.Finding, chosen func(report.Finding) bool) string 
 	var b strings.Builder
 	for _, f := range list {
 		if chosen(f) {
-			b.WriteString(string(f.Severity) + ": " + title(f) + "\n" + strings.Join(details(f), "\n") + "\n\n")
+			fmt.Fprintf(&b, "%s: %s\n%s\n\n", f.Severity, title(f), strings.Join(details(f), "\n"))
 		}
 	}
 	return b.String()

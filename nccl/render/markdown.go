@@ -22,7 +22,8 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 	if r.Rehearsed {
 		fmt.Fprintf(m, "> **%s**\n\n", rehearsedNotice)
 	}
-	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n**Next:** %s\n\n", r.Verdict, escape(s.Headline), escapeProse(s.Next))
+	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n", r.Verdict, escape(s.Headline))
+	fmt.Fprintf(m, "**Next:** %s\n\n", escapeProse(s.Next))
 	fmt.Fprintf(m, "Evidence: %s. Findings: %s.\n\n", extent(r), s.Counts)
 	for _, f := range s.Findings[:min(len(s.Findings), markdownFindings)] {
 		markdownFinding(m, f)
@@ -48,7 +49,8 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 // markdownFinding quotes the evidence in a block in which Markdown has no meaning. A quoted line
 // cannot end the block, because details indents it and puts its name first.
 func markdownFinding(m *strings.Builder, f report.Finding) {
-	fmt.Fprintf(m, "**%s: %s**\n\n```text\n%s\n```\n\n", f.Severity, escape(title(f)), strings.Join(details(f), "\n"))
+	fmt.Fprintf(m, "**%s: %s**\n\n", f.Severity, escape(title(f)))
+	fmt.Fprintf(m, "```text\n%s\n```\n\n", strings.Join(details(f), "\n"))
 }
 
 func foldFindings(m *strings.Builder, summary string, list []report.Finding) {
@@ -62,7 +64,8 @@ func foldFindings(m *strings.Builder, summary string, list []report.Finding) {
 // fold writes a part that opens on a click; GitHub needs the empty lines around it.
 func fold(m *strings.Builder, summary, body string) {
 	if body != "" {
-		fmt.Fprintf(m, "<details><summary>%s</summary>\n\n%s\n\n</details>\n\n", summary, strings.TrimSpace(body))
+		body = strings.TrimSpace(body)
+		fmt.Fprintf(m, "<details><summary>%s</summary>\n\n%s\n\n</details>\n\n", summary, body)
 	}
 }
 

@@ -74,7 +74,7 @@ func (m matrix) draw(edges []report.Edge) picture {
 	title := map[string]string{"node": "Nodes", "rank": "Ranks"}[m.what]
 	p := picture{
 		Name:  title + ": who sends to whom",
-		About: "Rows send, columns receive. A cell shows the worst of its connections; empty cells have none.",
+		About: "Rows send, columns receive. A cell shows the worst of its connections.",
 		Frame: &cell{X: m.left, Y: m.top, W: side, H: side},
 		Width: m.left + side + 6, Height: m.top + side + 6,
 	}

@@ -55,7 +55,9 @@ func rankMap(list []node) picture {
 	for _, n := range list {
 		widest = max(widest, len(n.Tiles))
 	}
-	p := picture{Name: "Ranks, node by node", About: "One tile for each rank, colored by the worst of its connections."}
+	p := picture{
+		Name: "Ranks, node by node", About: "One tile for each rank, colored by the worst of its connections.",
+	}
 	if len(list) <= labeled {
 		p.rows(list, min(largestCell, (canvas-labelWidth)/float64(widest)))
 	} else {

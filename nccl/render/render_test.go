@@ -37,7 +37,8 @@ func ring(nodes, gpus int) report.Report {
 	r := report.Report{
 		Verdict: report.EFA, WorldSize: ref(size), RanksSeen: ref(size), Nodes: ref(nodes),
 		Communicators: []report.Communicator{{
-			ID: "0xd46684e2f6f9e04", Size: ref(size), Nodes: ref(nodes), RanksSeen: size, Network: "Libfabric", Provider: "efa",
+			ID: "0xd46684e2f6f9e04", Size: ref(size), Nodes: ref(nodes), RanksSeen: size,
+			Network: "Libfabric", Provider: "efa",
 			Channels: map[string]int{"NET/Libfabric": 4 * nodes, "P2P": 2 * size}, Connected: true,
 			Run: 1, Traffic: report.TrafficEFA,
 		}},
@@ -55,12 +56,16 @@ func ring(nodes, gpus int) report.Report {
 			kind, traffic = "NET/Libfabric", report.TrafficEFA
 			rk.Channels, rk.Traffic = map[string]int{"NET/Libfabric": 2}, traffic
 			back := (i/gpus*gpus + size - gpus) % size
-			r.Edges = append(r.Edges, report.Edge{From: i / gpus * gpus, To: back, Transport: kind, Channels: 1, Traffic: traffic})
+			r.Edges = append(r.Edges, edge(i/gpus*gpus, back, kind, 1, traffic))
 		}
-		r.Edges = append(r.Edges, report.Edge{From: i, To: next, Transport: kind, Channels: 2, Traffic: traffic})
+		r.Edges = append(r.Edges, edge(i, next, kind, 2, traffic))
 		r.Ranks = append(r.Ranks, rk)
 	}
 	return r
+}
+
+func edge(from, to int, kind string, channels int, traffic report.Traffic) report.Edge {
+	return report.Edge{From: from, To: to, Transport: kind, Channels: channels, Traffic: traffic}
 }
 
 // broken is a ring in which one rank is on sockets, one over tcp and one missing.
@@ -98,7 +103,8 @@ func broken(nodes, gpus int) report.Report {
 		{
 			Code: "inter-node-not-efa", Severity: report.Error, Rank: ref(bad), File: r.Ranks[bad].File, Line: 42,
 			Text:  "ip-10-0-0-10:4003:4003 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[0] [send] via NET/Socket/0",
-			Cause: "This rank's inter-node channels use kernel sockets.", Next: "Look for the plugin's warnings above this line.",
+			Cause: "This rank's inter-node channels use kernel sockets.",
+			Next:  "Look for the plugin's warnings above this line.",
 		},
 	}
 	return r
@@ -121,8 +127,14 @@ func reinitialized() report.Report {
 		Connected: true, Run: 2, Channels: map[string]int{"NET/Libfabric": 4}, Traffic: report.TrafficEFA,
 	})
 	r.Findings = []report.Finding{
-		{Code: "mixed-transports", Severity: report.Error, Cause: "part used EFA and part did not", Next: "compare the ranks"},
-		{Code: "several-runs", Severity: report.Warning, Cause: "more than one run", Next: "judge one run at a time"},
+		{
+			Code: "mixed-transports", Severity: report.Error,
+			Cause: "part used EFA and part did not", Next: "compare the ranks",
+		},
+		{
+			Code: "several-runs", Severity: report.Warning,
+			Cause: "more than one run", Next: "judge one run at a time",
+		},
 		{
 			Code: "proof-channel", Severity: report.Note, Rank: ref(0), File: "rank0.log", Line: 90, Next: "nothing to do",
 			Text:  "ip-10-0-0-10:4000:4000 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0",
@@ -141,7 +153,9 @@ func hostile() report.Report {
 	r.Ranks[1].Channels, r.Ranks[1].Traffic = map[string]int{"NET/" + bad: 1}, report.TrafficOther
 	r.Communicators[0].ID = bad
 	r.Edges[0].Transport = "NET/" + bad
-	r.Findings = []report.Finding{{Code: bad, Severity: report.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1)}}
+	r.Findings = []report.Finding{{
+		Code: bad, Severity: report.Error, File: bad, Text: bad, Cause: bad, Next: bad, Rank: ref(1),
+	}}
 	return r
 }
 
@@ -196,7 +210,8 @@ func TestHTMLIsBoundedAndSelfContained(t *testing.T) {
 func TestHTMLShowsTheOneBadPairAmong4096Ranks(t *testing.T) {
 	t.Parallel()
 	good, bad := htmlOf(t, "good", ring(512, 8)), htmlOf(t, "bad", broken(512, 8))
-	drawn := regexp.MustCompile(`<rect class="other" x="[^"]+" y="[^"]+" width="8" height="8"><title>ip-10-0-0-10 to ip-10-0-0-11, 2 x NET/Socket`)
+	drawn := regexp.MustCompile(`<rect class="other" x="[^"]+" y="[^"]+" width="8" height="8">` +
+		`<title>ip-10-0-0-10 to ip-10-0-0-11, 2 x NET/Socket`)
 	assert.False(t, drawn.MatchString(good), "drawn for the good job")
 	assert.True(t, drawn.MatchString(bad), "not drawn for the bad job")
 	assert.Equal(t, 1, strings.Count(good, `<rect class="missing"`), "legend only")
@@ -235,7 +250,8 @@ func TestHTMLOfJudgedRuns(t *testing.T) {
 			t.Parallel()
 			files, truth := synth.Run{
 				Seed: 6, NCCL: synth.Version{Major: 2, Minor: 29, Patch: 7}, Plugin: synth.Version{Major: 1, Minor: 20},
-				Nodes: c.nodes, GPUs: c.gpus, Channels: 2, Trees: true, Layout: synth.PerProcess, Fabric: c.fabric, Damage: c.damage,
+				Nodes: c.nodes, GPUs: c.gpus, Channels: 2, Trees: true, Layout: synth.PerProcess,
+				Fabric: c.fabric, Damage: c.damage,
 			}.Generate()
 			sources := make([]nccl.Source, len(files))
 			for i, f := range files {

@@ -155,7 +155,8 @@ func counts(s summary) string {
 		n    int
 		what string
 	}{
-		{errors, "error"}, {len(s.Findings) - errors, "warning"}, {len(s.Notes), "note"}, {len(s.Proof), "proof line"},
+		{errors, "error"}, {len(s.Findings) - errors, "warning"},
+		{len(s.Notes), "note"}, {len(s.Proof), "proof line"},
 	} {
 		if c.n > 0 {
 			words = append(words, plural(c.n, c.what))
@@ -173,7 +174,8 @@ func extent(r report.Report) string {
 	if r.Nodes != nil {
 		nodes = plural(*r.Nodes, "node")
 	}
-	return fmt.Sprintf("%s ranks in evidence of %s, %s", number(r.RanksSeen, "?"), number(r.WorldSize, "?"), nodes)
+	return fmt.Sprintf("%s ranks in evidence of %s, %s",
+		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), nodes)
 }
 
 func plural(n int, what string) string {

@@ -32,7 +32,9 @@ func rankTable(r report.Report, most int) table {
 		"rank", "run", "communicator", "host", "pid", "network", "provider", "channels", "file",
 	}}
 	for _, i := range missingRanks(r) {
-		t.Rows = append(t.Rows, row{missing, []string{itoa(i), "", "", "", "", "", "", "", "no evidence"}})
+		cells := make([]string, len(t.Header))
+		cells[0], cells[len(cells)-1] = itoa(i), "no evidence"
+		t.Rows = append(t.Rows, row{missing, cells})
 	}
 	for _, k := range r.Ranks {
 		t.Rows = append(t.Rows, row{k.Traffic, []string{
@@ -85,7 +87,8 @@ func missingRanks(r report.Report) []int {
 // communicatorTable lists the communicators in their order.
 func communicatorTable(r report.Report, most int) table {
 	t := table{Title: "Communicators", Header: []string{
-		"communicator", "run", "size", "ranks seen", "nodes", "network", "provider", "channels", "connected",
+		"communicator", "run", "size", "ranks seen", "nodes", "network", "provider", "channels",
+		"connected",
 	}}
 	for _, c := range r.Communicators {
 		connected := "no"

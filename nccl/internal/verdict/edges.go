@@ -40,7 +40,9 @@ func (l *rankList) edges(comms []*model.Communicator) []report.Edge {
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b report.Edge) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Transport, b.Transport))
+		return cmp.Or(
+			cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Transport, b.Transport),
+		)
 	})
 	return out
 }
@@ -83,7 +85,8 @@ func (l *rankList) edgesOf(c *model.Communicator, have int) map[edgeKey]edgeCoun
 // peer returns the number, in the table of ranks, of a rank's peer in a communicator. The number of
 // one that is not in evidence is known only where the communicator numbers the table.
 func (l *rankList) peer(c *model.Communicator, rk *model.Rank, peer int32) (rank int, known bool) {
-	i, found := slices.BinarySearchFunc(c.Ranks, peer, func(x *model.Rank, n int32) int { return int(x.Rank - n) })
+	byRank := func(x *model.Rank, n int32) int { return cmp.Compare(x.Rank, n) }
+	i, found := slices.BinarySearchFunc(c.Ranks, peer, byRank)
 	if found {
 		return l.rows[l.rowOf[c.Ranks[i]]].Rank, true
 	}

@@ -79,7 +79,8 @@ type rankList struct {
 
 func newRankList(j *runJudge) *rankList {
 	return &rankList{
-		judge: j, rows: []report.Rank{}, rowsOf: map[*model.Process][]int{}, rowOf: map[*model.Rank]int{},
+		judge: j, rows: []report.Rank{},
+		rowsOf: map[*model.Process][]int{}, rowOf: map[*model.Rank]int{},
 	}
 }
 
@@ -136,7 +137,9 @@ func (l *rankList) newRow(c *model.Communicator, rk *model.Rank, traffic report.
 }
 
 // decide fills a row with what a rank of a communicator used.
-func (l *rankList) decide(row *report.Rank, c *model.Communicator, rk *model.Rank, traffic report.Traffic) {
+func (l *rankList) decide(
+	row *report.Rank, c *model.Communicator, rk *model.Rank, traffic report.Traffic,
+) {
 	var u usage
 	u.add(rk, l.judge.ev)
 	row.Network, row.Provider, row.Channels = u.networks.join(), u.providers.join(), u.cleanChannels()
