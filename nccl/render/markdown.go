@@ -24,7 +24,7 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 	}
 	fmt.Fprintf(m, "### NCCL verdict: `%s`\n\n%s\n\n", r.Verdict, escape(s.Headline))
 	fmt.Fprintf(m, "**Next:** %s\n\n", escapeProse(s.Next))
-	fmt.Fprintf(m, "Evidence: %s. Findings: %s.\n\n", extent(r), s.Counts)
+	fmt.Fprintf(m, "%s. Findings: %s.\n\n", extent(r), s.Counts)
 	for _, f := range s.Findings[:min(len(s.Findings), markdownFindings)] {
 		markdownFinding(m, f)
 	}
