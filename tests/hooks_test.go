@@ -39,6 +39,9 @@ func (m *monitor) refuse(made registration, reason string) error {
 			return err
 		}
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shutDown = true
 	return fmt.Errorf("%w: %s", errRefused, reason)
 }
 

@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,6 +62,8 @@ type monitor struct {
 	warnings []string
 	exports  resource.PropertyMap
 	hooks    map[string]*pulumirpc.Callback
+	// shutDown is true once a resource has failed, which the engine does not survive.
+	shutDown bool
 }
 
 // keepAll is how properties travel: nothing is dropped on the way.
@@ -194,6 +197,8 @@ func (m *monitor) Invoke(_ context.Context, in *pulumirpc.ResourceInvokeRequest)
 	return &pulumirpc.ResourceInvokeResponse{Return: answer}, nil
 }
 
+var errShutDown = errors.New("resource monitor shut down while sending resource outputs")
+
 // RegisterResourceOutputs keeps the stack's outputs.
 func (m *monitor) RegisterResourceOutputs(
 	_ context.Context, in *pulumirpc.RegisterResourceOutputsRequest,
@@ -207,6 +212,9 @@ func (m *monitor) RegisterResourceOutputs(
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.shutDown {
+		return nil, errShutDown
+	}
 	m.exports = exports
 	return &emptypb.Empty{}, nil
 }

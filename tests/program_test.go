@@ -155,6 +155,8 @@ func (r run) export(t *testing.T, name string) any {
 func (r run) refused(t *testing.T) (codes []string, printed string) {
 	t.Helper()
 	require.ErrorIs(t, r.err, stack.ErrReported)
+	assert.Equal(t, "none", r.export(t, "verdict"), "not that of an earlier update")
+	assert.Empty(t, r.export(t, "reportPath"))
 	for _, one := range r.refusals {
 		codes = append(codes, one.Code)
 		assert.NotEmpty(t, one.Next, one.Summary)

@@ -10,10 +10,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/diagnosis"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// failureHook names the hook in the state of every resource.
-const failureHook = "explain-failure"
+// The names of the hooks in the state of every resource.
+const (
+	failureHook     = "explain-failure"
+	gateFailureHook = "gate-failed"
+)
 
 // controlPlaneType is the type of the EKS cluster inside pulumi-eks's component.
 const controlPlaneType = "aws:eks/cluster:Cluster"
@@ -21,7 +25,7 @@ const controlPlaneType = "aws:eks/cluster:Cluster"
 // explainFailures prints why a resource failed, beside what its provider says: the error of AWS
 // names neither the next command nor the price. An error hook is Pulumi's way to see a failure from
 // the program; this one never asks for a retry. It covers the control plane inside pulumi-eks's
-// component too. It leaves out the training job, which explains its own failures.
+// component too. The training job explains its own failures.
 func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error {
 	planned := describeStack(s, plan)
 	ctx := r.ctx
@@ -33,18 +37,34 @@ func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error
 		if err := r.append(explained); err != nil {
 			return false, err
 		}
-		return false, ctx.Log.Error(explained.Error(), nil)
+		if err := ctx.Log.Error(explained.Error(), nil); err != nil {
+			return false, err
+		}
+		r.failure.hold()
+		return false, nil
 	})
 	if err != nil {
 		return fmt.Errorf("registering the hook that explains failures: %w", err)
 	}
+	gateHook, err := ctx.RegisterErrorHook(gateFailureHook, func(*pulumi.ErrorHookArgs) (bool, error) {
+		r.failure.hold()
+		return false, nil
+	})
+	if err != nil {
+		return fmt.Errorf("registering the hook of the training job: %w", err)
+	}
 	binding := &pulumi.ResourceHookBinding{OnError: []*pulumi.ErrorHook{hook}}
+	gateBinding := &pulumi.ResourceHookBinding{OnError: []*pulumi.ErrorHook{gateHook}}
 	type result = pulumi.ResourceTransformationResult
 	err = ctx.RegisterStackTransformation(func(args *pulumi.ResourceTransformationArgs) *result {
-		if !explains(args.Type) {
+		switch {
+		case explains(args.Type):
+			return &result{Props: args.Props, Opts: append(args.Opts, pulumi.ResourceHooks(binding))}
+		case args.Type == jobs.TrainingJobToken:
+			return &result{Props: args.Props, Opts: append(args.Opts, pulumi.ResourceHooks(gateBinding))}
+		default:
 			return nil
 		}
-		return &result{Props: args.Props, Opts: append(args.Opts, pulumi.ResourceHooks(binding))}
 	})
 	if err != nil {
 		return fmt.Errorf("adding the hook to every resource: %w", err)

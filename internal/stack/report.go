@@ -19,6 +19,8 @@ type reporter struct {
 	events eventlog.Log
 	// zone is that of the nodes, for explanations of failures.
 	zone *nodeZone
+	// failure is what a failed resource does to the stack's outputs.
+	failure *failedUpdate
 }
 
 // refuse reports the refusals in err and returns ErrReported. Pulumi would print them itself below

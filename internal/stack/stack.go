@@ -24,8 +24,12 @@ import (
 // A program that refuses prints the reasons itself and returns ErrReported.
 func Program(events eventlog.Log) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
-		report := reporter{ctx: ctx, events: events, zone: &nodeZone{}}
-		return report.refuse(run(ctx, report))
+		report := reporter{ctx: ctx, events: events, zone: &nodeZone{}, failure: newFailedUpdate()}
+		err := run(ctx, report)
+		if err != nil {
+			report.failure.exportNoVerdict(ctx)
+		}
+		return report.refuse(err)
 	}
 }
 
@@ -54,7 +58,9 @@ func run(ctx *pulumi.Context, report reporter) error {
 	if err := report.explainFailures(s, plan); err != nil {
 		return err
 	}
-	made, err := build(ctx, report, provider, s, plan)
+	made, err := report.failure.watch(ctx, func() (*parts, error) {
+		return build(ctx, report, provider, s, plan)
+	})
 	if err != nil {
 		return err
 	}
@@ -110,11 +116,12 @@ func checkCapacity(
 // parts is what build creates and the exports name.
 type parts struct {
 	// zone is where the nodes' subnet is.
-	zone      pulumi.StringOutput
-	cluster   *cluster.Cluster
-	workloads *workloads.Workloads
+	zone    pulumi.StringOutput
+	cluster *cluster.Cluster
 	// job is nil where the settings switch it off.
 	job *jobs.TrainingJob
+	// last depends on everything else.
+	last []pulumi.Resource
 }
 
 // awaitSeconds is how long the update waits for the RayCluster. A training job, where there is one,
@@ -178,5 +185,9 @@ func build(
 	if err != nil {
 		return nil, err
 	}
-	return &parts{zone: network.Zone, cluster: made, workloads: work, job: gate}, nil
+	last := work.Made
+	if gate != nil {
+		last = []pulumi.Resource{gate}
+	}
+	return &parts{zone: network.Zone, cluster: made, job: gate, last: last}, nil
 }
