@@ -8,6 +8,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
 func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
@@ -53,6 +54,21 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 		{"only a zone without control planes beside", nil, func(c *cloud) {
 			c.zoneIDs["us-east-2b"], c.zoneIDs["us-east-2c"] = "use1-az3", "usw1-az2"
 		}, capacity.CodeNotOffered, []string{"no zone offers both"}},
+		{"type that does not exist", map[string]string{"gpu.instanceType": "g6.13xlarge"}, nil, capacity.CodeInstanceType, []string{
+			`gpu.instanceType "g6.13xlarge"`, "EC2 has no such instance type in us-east-2", "pulumi config set --path gpu.instanceType TYPE",
+		}},
+		{"system type that does not exist", map[string]string{"system.instanceType": "m7i.13xlarge"}, nil, capacity.CodeInstanceType,
+			[]string{`system.instanceType "m7i.13xlarge"`}},
+		{"AWS that does not answer", nil, func(c *cloud) { delete(c.quotas, "L-DB2E81BA") }, "resource-failed",
+			[]string{"could not check the capacity of AWS", "NoSuchResourceException"}},
+		{"head's object store", map[string]string{"ray.headObjectStoreMiB": "5121"}, nil, workloads.CodeObjectStore,
+			[]string{"pulumi config set --path ray.headObjectStoreMiB 5120"}},
+		{"worker's object store", map[string]string{"ray.workerObjectStoreMiB": "81921"}, nil, workloads.CodeObjectStore,
+			[]string{"pulumi config set --path ray.workerObjectStoreMiB 81920"}},
+		{"evidence below a file", map[string]string{"job.evidenceDir": "capacity_test.go/evidence"}, nil, "evidence-dir-not-writable",
+			[]string{"pulumi config set --path job.evidenceDir evidence"}},
+		{"evidence in a file", map[string]string{"job.evidenceDir": "capacity_test.go"}, nil, "evidence-dir-not-writable",
+			[]string{"capacity_test.go\" is not a folder"}},
 		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodeInstanceType, []string{"1 GPUs and 0 EFA interfaces"}},
 	}
 	for _, test := range tests {

@@ -19,6 +19,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
 
@@ -52,16 +53,14 @@ type options struct {
 }
 
 // settingsOf is the smallest usable config with changes; an empty value takes a setting away.
-func settingsOf(changes map[string]string) map[string]string {
-	config := map[string]string{"publicAccessCidrs": `["203.0.113.7/32"]`, "imageDigest": digest}
-	maps.Copy(config, changes)
-	full := map[string]string{}
-	for key, value := range config {
-		if value != "" {
-			full[projectName+":"+key] = value
-		}
-	}
-	return full
+func settingsOf(t *testing.T, changes map[string]string) map[string]string {
+	t.Helper()
+	values := map[string]string{"publicAccessCidrs": `["203.0.113.7/32"]`, "imageDigest": digest}
+	maps.Copy(values, changes)
+	maps.DeleteFunc(values, func(_, value string) bool { return value == "" })
+	raw, err := settings.Encode(values)
+	require.NoError(t, err)
+	return raw
 }
 
 // runProgram runs the whole program to its end; what it asked for can then be looked at.
@@ -91,7 +90,7 @@ func runProgram(t *testing.T, o options) run {
 	err = pulumi.RunErr(stack.Program(eventlog.To(events)), func(info *pulumi.RunInfo) {
 		info.Project, info.Stack = projectName, stackName
 		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
-		info.Config, info.DryRun = settingsOf(o.config), o.preview
+		info.Config, info.DryRun = settingsOf(t, o.config), o.preview
 	})
 	server.Stop()
 	require.NoError(t, <-served)

@@ -14,9 +14,8 @@ import (
 
 const (
 	// pluginNamespace holds the device plugins: their priority class is reserved for it.
-	pluginNamespace = "kube-system"
-	// operatorNamespace holds the operator alone.
-	operatorNamespace = "kuberay-system"
+	pluginNamespace   = "kube-system"
+	operatorNamespace = settings.OperatorNamespace
 )
 
 // release is one Helm release. Its name is the chart's: objects of an automatic name would block

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 // WorkerShape is what one worker pod requests of its node.
@@ -22,8 +23,13 @@ type WorkerShape struct {
 	EFA int
 }
 
-// CodeHead is the code of the refusal of a head that does not fit a system node.
-const CodeHead = "head-too-large"
+// The codes of refusals of pods that do not fit.
+const (
+	// CodeHead means that a system node is too small for the head.
+	CodeHead = "head-too-large"
+	// CodeObjectStore means that an object store takes too much of its pod's memory.
+	CodeObjectStore = "object-store-too-large"
+)
 
 // ErrShape means that the pods cannot be cut from the nodes.
 var ErrShape = errors.New("pods do not fit")
@@ -106,6 +112,35 @@ func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB 
 // smallNodePods is the smallest pod limit of the instance types in reach, m7i.large's 29, doubled
 // as for an xlarge: the more pods, the more memory the kubelet keeps.
 const smallNodePods = 58
+
+// CheckObjectStores refuses object stores that take more than half of the memory that they count
+// against: Ray's own processes and the training need the rest, and the kernel would kill them.
+func CheckObjectStores(gpu capacity.InstanceType, ray settings.Ray) error {
+	worker, err := Worker(gpu)
+	if err != nil {
+		return err
+	}
+	head, err := resource.ParseQuantity(ray.HeadMemory)
+	if err != nil {
+		return fmt.Errorf("reading the head's memory %q: %w", ray.HeadMemory, err)
+	}
+	check := func(setting string, storeMiB, memoryMiB int) error {
+		if storeMiB <= memoryMiB/2 {
+			return nil
+		}
+		return &refusal.Refusal{
+			Code:    CodeObjectStore,
+			Summary: fmt.Sprintf("refused: %s %d (%s)", setting, storeMiB, CodeObjectStore),
+			Cause: fmt.Sprintf("it counts against %d MiB of memory, and at most half of that is allowed",
+				memoryMiB),
+			Next:    fmt.Sprintf("pulumi config set --path %s %d", setting, memoryMiB/2),
+			Billing: refusal.NothingCreated,
+		}
+	}
+	return errors.Join(
+		check("ray.headObjectStoreMiB", ray.HeadObjectStoreMiB, int(head.Value()>>20)),
+		check("ray.workerObjectStoreMiB", ray.WorkerObjectStoreMiB, worker.MemoryGiB<<10))
+}
 
 // CheckHead refuses a head that a single system node could never hold: the scheduler would only
 // ever say Pending.

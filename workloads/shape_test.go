@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 func TestWorker(t *testing.T) {
@@ -68,6 +70,28 @@ func TestCheckHead(t *testing.T) {
 	require.ErrorContains(t, CheckHead(node, "3", "14Gi"), CodeHead, "the kernel sees less than 16 GiB of them")
 	require.Error(t, CheckHead(node, "x", "10Gi"))
 	require.Error(t, CheckHead(node, "3", "x"))
+}
+
+func TestCheckObjectStores(t *testing.T) {
+	t.Parallel()
+	gpu := capacity.InstanceType{Name: "g6.12xlarge", VCPUs: 48, MemoryMiB: 196608, GPUs: 4, EFAInterfaces: 1}
+	codes := func(head, worker int) []string {
+		var found []string
+		err := CheckObjectStores(gpu, settings.Ray{
+			HeadMemory: "10Gi", HeadObjectStoreMiB: head, WorkerObjectStoreMiB: worker,
+		})
+		for _, one := range refusal.All(err) {
+			assert.Equal(t, CodeObjectStore, one.Code)
+			found = append(found, one.Next)
+		}
+		return found
+	}
+	assert.Empty(t, codes(5120, 81920), "half of 10 and of 160 GiB")
+	assert.Equal(t, []string{
+		"pulumi config set --path ray.headObjectStoreMiB 5120", "pulumi config set --path ray.workerObjectStoreMiB 81920",
+	}, codes(5121, 81921))
+	require.ErrorIs(t, CheckObjectStores(capacity.InstanceType{}, settings.Ray{HeadMemory: "10Gi"}), ErrShape)
+	require.Error(t, CheckObjectStores(gpu, settings.Ray{HeadMemory: "x"}))
 }
 
 func TestPruneKeepsWhatTheSchemaRequires(t *testing.T) {

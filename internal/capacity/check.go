@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
@@ -70,13 +71,28 @@ func refuse(code, checked, cause, next string) error {
 }
 
 func describe(source Source, request Request) (gpu, system InstanceType, err error) {
-	if gpu, err = source.InstanceType(request.GPU.Type); err != nil {
-		return gpu, system, fmt.Errorf("describing instance type %q: %w", request.GPU.Type, err)
+	gpu, err = describeOne(source, request, "gpu.instanceType", request.GPU.Type)
+	if err != nil {
+		return gpu, system, err
 	}
-	if system, err = source.InstanceType(request.System.Type); err != nil {
-		return gpu, system, fmt.Errorf("describing instance type %q: %w", request.System.Type, err)
+	system, err = describeOne(source, request, "system.instanceType", request.System.Type)
+	return gpu, system, err
+}
+
+func describeOne(source Source, request Request, setting, name string) (InstanceType, error) {
+	described, err := source.InstanceType(name)
+	switch {
+	case err == nil:
+		return described, nil
+	// Source: EC2 API reference, "Error codes".
+	case strings.Contains(err.Error(), "InvalidInstanceType"):
+		return described, refuse(CodeInstanceType, fmt.Sprintf("%s %q", setting, name),
+			fmt.Sprintf("EC2 has no such instance type in %s", request.Region),
+			fmt.Sprintf("aws ec2 describe-instance-types --region %s --query 'InstanceTypes[].InstanceType', "+
+				"then pulumi config set --path %s TYPE", request.Region, setting))
+	default:
+		return described, fmt.Errorf("describing instance type %q: %w", name, err)
 	}
-	return gpu, system, nil
 }
 
 // check refuses a version that EKS does not support. EKS itself would refuse it only after the

@@ -43,27 +43,26 @@ func configSet(t *testing.T, stack engine.Map, command string) {
 	require.NoError(t, stack.Set(engine.MustMakeKey(Namespace, plain[0]), value, path))
 }
 
-// accepted holds a key's value to the type that Pulumi.yaml declares, as the CLI does before it
-// runs the program.
-// Source: pulumi/pkg/workspace, validateStackConfigValue.
-func accepted(t *testing.T, project *workspace.Project, stack engine.Map, key string) bool {
-	t.Helper()
-	value, ok, err := stack.Get(engine.MustMakeKey(Namespace, key), true)
-	require.NoError(t, err)
-	require.True(t, ok, "%s is not set", key)
-	text, err := value.Value(engine.NopDecrypter)
-	require.NoError(t, err)
-	var content any = text
-	if value.Object() {
-		require.NoError(t, json.Unmarshal([]byte(text), &content))
-	}
-	declared := project.Config[key]
-	return workspace.ValidateConfigValue(declared.TypeName(), declared.Items, content)
-}
-
-// passed is config as the engine passes it to the program.
+// passed is config as the engine passes it to the program: with the defaults of Pulumi.yaml.
+// Source: pulumi/pkg/workspace, mergeConfig.
 func passed(t *testing.T, stack engine.Map) map[string]string {
 	t.Helper()
+	project, err := workspace.LoadProject("../../Pulumi.yaml")
+	require.NoError(t, err)
+	for key, declared := range project.Config {
+		name := engine.MustMakeKey(Namespace, key)
+		if _, found, err := stack.Get(name, true); err != nil || found {
+			require.NoError(t, err)
+			continue
+		}
+		text, err := json.Marshal(declared.Default)
+		require.NoError(t, err)
+		value := engine.NewObjectValue(string(text))
+		if plain, ok := declared.Default.(string); ok {
+			value = engine.NewValue(plain)
+		}
+		require.NoError(t, stack.Set(name, value, true))
+	}
 	texts, err := stack.Decrypt(engine.NopDecrypter)
 	require.NoError(t, err)
 	raw := map[string]string{}
@@ -71,13 +70,6 @@ func passed(t *testing.T, stack engine.Map) map[string]string {
 		raw[key.String()] = text
 	}
 	return raw
-}
-
-func loadProject(t *testing.T) *workspace.Project {
-	t.Helper()
-	project, err := workspace.LoadProject("../../Pulumi.yaml")
-	require.NoError(t, err)
-	return project
 }
 
 // needed is the smallest usable stack config.
@@ -103,7 +95,6 @@ func forms() map[Type]*regexp.Regexp {
 // What a refused setting prints must work: the CLI takes the value, and so does the program.
 func TestEveryPrintedCommandWorks(t *testing.T) {
 	t.Parallel()
-	project := loadProject(t)
 	for _, f := range Fields() {
 		t.Run(f.Key, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +107,6 @@ func TestEveryPrintedCommandWorks(t *testing.T) {
 			command = strings.Replace(command, "$(curl -s https://checkip.amazonaws.com)", "203.0.113.7", 1)
 			stack := needed(t)
 			configSet(t, stack, command)
-			assert.True(t, accepted(t, project, stack, f.Key), "the CLI refuses what %s stores", command)
 			have, err := Parse(passed(t, stack))
 			require.NoError(t, err)
 			if f.Key == "prices" {
@@ -126,21 +116,42 @@ func TestEveryPrintedCommandWorks(t *testing.T) {
 	}
 }
 
-// The command also replaces the text that `pulumi config set KEY JSON` left behind.
-func TestAnArrayOrObjectThatIsATextIsRefusedAndReplaced(t *testing.T) {
+// The command also replaces the text that `pulumi config set KEY JSON` stores.
+func TestAnArrayOrObjectThatIsATextIsReplaced(t *testing.T) {
 	t.Parallel()
-	project := loadProject(t)
 	for key, text := range map[string]string{
 		"prices": `{"g6.12xlarge":4.6}`, "adminPrincipalArns": `["arn:aws:iam::123456789012:role/a"]`, "publicAccessCidrs": `["203.0.113.7/32"]`,
 	} {
 		stack := needed(t)
 		require.NoError(t, stack.Set(engine.MustMakeKey(Namespace, key), engine.NewValue(text), false))
-		assert.False(t, accepted(t, project, stack, key), key)
+		_, err := Parse(passed(t, stack))
+		require.NoError(t, err, "it means the same")
 		f, ok := fieldOf(key)
 		require.True(t, ok)
 		configSet(t, stack, strings.Replace(f.command(), "$(curl -s https://checkip.amazonaws.com)", "203.0.113.7", 1))
-		assert.True(t, accepted(t, project, stack, key), key)
+		_, err = Parse(passed(t, stack))
+		require.NoError(t, err)
 	}
+}
+
+// What the engine does to a group that is not an object, and to a name with dots, must not hide them.
+func TestNoValueWinsInSilence(t *testing.T) {
+	t.Parallel()
+	for command, says := range map[string]string{
+		"pulumi config set gpu hello":            `ray-train-efa:gpu is "hello"`,
+		"pulumi config set job nonsense":         `ray-train-efa:job is "nonsense"`,
+		"pulumi config set gpu.nodes 3":          "next: pulumi config rm gpu.nodes && pulumi config set --path gpu.nodes '3'",
+		"pulumi config set --path gpu.nodes 1.5": `ray-train-efa:gpu.nodes is "1.5": not a whole number`,
+		"pulumi config set --path job.steps hi":  `ray-train-efa:job.steps is "hi": not a whole number`,
+	} {
+		stack := needed(t)
+		configSet(t, stack, command)
+		_, err := Parse(passed(t, stack))
+		require.ErrorContains(t, err, says, command)
+	}
+	_, err := Parse(passed(t, engine.Map{}))
+	require.ErrorContains(t, err, "ray-train-efa:imageDigest is not set", "the program says it, with the command")
+	require.ErrorContains(t, err, "ray-train-efa:publicAccessCidrs is not set")
 }
 
 // Without --type the CLI turns what looks like a number or a boolean into one, and only integers:

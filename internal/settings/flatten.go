@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// groupKeys returns the first parts of names with dots. The engine keeps such settings as one
-// object: it reads the names in Pulumi.yaml as paths, as `pulumi config set --path` does.
+// groupKeys returns the first parts of names with dots. Each group is one object in the stack's config,
+// as `pulumi config set --path` stores it.
 func groupKeys() []string {
 	var keys []string
 	for _, f := range Fields() {
@@ -20,14 +20,12 @@ func groupKeys() []string {
 	return keys
 }
 
-// flatten turns the engine's config into one text per setting, by name without namespace. A name
-// with dots that was set without --path is a key of its own beside the group, in which the engine
-// still puts the default. Such a key wins over that default, and over nothing else.
+// flatten turns the engine's config into one text per setting, by name without namespace. A name with
+// dots that was set without --path is refused: it would be a second value beside the one in the group.
 func flatten(raw map[string]string) (map[string]string, Problems) {
 	var (
 		flat     = map[string]string{}
 		problems Problems
-		literal  = map[string]string{}
 	)
 	for _, full := range slices.Sorted(maps.Keys(raw)) {
 		key, ours := strings.CutPrefix(full, Namespace+":")
@@ -37,24 +35,28 @@ func flatten(raw map[string]string) (map[string]string, Problems) {
 			if err := flattenGroup(flat, key, json.RawMessage(raw[full])); err != nil {
 				problems = append(problems, Problem{
 					Key: key, Value: raw[full], Cause: err.Error(), Allowed: "a map of settings",
-					Next: fmt.Sprintf("pulumi config rm %s", key),
+					Next: "pulumi config rm " + key,
 				})
 			}
+		case slices.Contains(groupKeys(), strings.SplitN(key, ".", 2)[0]):
+			problems = append(problems, withoutPath(key, raw[full]))
 		default:
-			literal[key] = raw[full]
+			flat[key] = raw[full]
 		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(literal)) {
-		grouped, twice := flat[key]
-		if twice && grouped != literal[key] && grouped != defaultOf(key) {
-			problems = append(problems, Problem{
-				Key: key, Value: literal[key], Cause: fmt.Sprintf("also set to %q, with --path", grouped), Allowed: "one of the two",
-				Next: fmt.Sprintf("pulumi config rm %s", key),
-			})
-		}
-		flat[key] = literal[key]
 	}
 	return flat, problems
+}
+
+// withoutPath is the problem of a name with dots that was set without --path.
+func withoutPath(key, value string) Problem {
+	set := fmt.Sprintf("pulumi config set --path %s '%s'", key, value)
+	if f, ok := fieldOf(key); ok && (f.Type == Array || f.Type == Object) {
+		set = f.command()
+	}
+	return Problem{
+		Key: key, Value: value, Cause: "set without --path, so it is not in the group of its settings",
+		Next: fmt.Sprintf("pulumi config rm %s && %s", key, set),
+	}
 }
 
 // flattenGroup descends until it finds a setting, or something that is not an object.
@@ -83,13 +85,46 @@ func flattenGroup(flat map[string]string, path string, value json.RawMessage) er
 // textOf returns a member as the engine passes a setting: texts without quotes, the rest as JSON.
 func textOf(value json.RawMessage) string {
 	var text string
-	if err := json.Unmarshal(value, &text); err == nil {
+	if err := json.Unmarshal(value, &text); err == nil && string(value) != "null" {
 		return text
 	}
 	return string(value)
 }
 
-func defaultOf(key string) string {
-	f, _ := fieldOf(key)
-	return f.Default
+// Encode is the reverse of what Parse reads first: it returns texts, keyed by setting without
+// namespace, as the engine passes them to a program.
+func Encode(values map[string]string) (map[string]string, error) {
+	raw, grouped := map[string]string{}, map[string]map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		path := strings.Split(key, ".")
+		if !slices.Contains(groupKeys(), path[0]) || len(path) == 1 {
+			raw[Namespace+":"+key] = values[key]
+			continue
+		}
+		if grouped[path[0]] == nil {
+			grouped[path[0]] = map[string]any{}
+		}
+		at := grouped[path[0]]
+		for _, step := range path[1 : len(path)-1] {
+			next, ok := at[step].(map[string]any)
+			if !ok {
+				next = map[string]any{}
+				at[step] = next
+			}
+			at = next
+		}
+		var member any = values[key]
+		if f, ok := fieldOf(key); ok && f.Type != String && json.Valid([]byte(values[key])) {
+			member = json.RawMessage(values[key])
+		}
+		at[path[len(path)-1]] = member
+	}
+	for name, members := range grouped {
+		text, err := json.Marshal(members)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the settings %q: %w", name, err)
+		}
+		raw[Namespace+":"+name] = string(text)
+	}
+	return raw, nil
 }

@@ -56,7 +56,7 @@ func Parse(raw map[string]string) (Settings, error) {
 	for _, f := range Fields() {
 		known[f.Key] = true
 		value, ok := flat[f.Key]
-		if !ok && f.Required {
+		if f.Required && value == "" {
 			problems = append(problems, f.problem(Problem{Missing: true}))
 			continue
 		}
@@ -104,31 +104,94 @@ func unknown(flat map[string]string, known map[string]bool) Problems {
 		if known[key] {
 			continue
 		}
-		p := Problem{
-			Key: key, Value: flat[key], Cause: "no such setting",
-			Allowed: strings.Join(slices.Sorted(maps.Keys(known)), ", "),
-			Next:    "pulumi config rm " + pathFlag(key) + key,
-		}
-		if near := nearest(key, known); near != "" {
-			p.Allowed = fmt.Sprintf("did you mean %s?", near)
+		p := Problem{Key: key, Value: flat[key], Next: "pulumi config rm " + pathFlag(key) + key}
+		object, member := memberOf(key)
+		near := nearest(key, known)
+		switch {
+		case object != "":
+			p.Cause = fmt.Sprintf("%s is one setting, a map", object)
+			p.Allowed = fmt.Sprintf(`%s={"%s":"%s"}`, object, member, flat[key])
+			p.Next = fmt.Sprintf("pulumi config set --path --type string '%s' '%s'", key, flat[key])
+		case near != "":
+			p.Cause = fmt.Sprintf("no such setting; did you mean %s?", near)
+		default:
+			p.Cause = "no such setting"
+			p.Allowed = strings.Join(siblings(key, known), ", ")
 		}
 		problems = append(problems, p)
 	}
 	return problems
 }
 
-// nearest is the known key that differs from key in case, dots or dashes only, or that it begins;
-// empty when there is none.
-func nearest(key string, known map[string]bool) string {
-	fold := strings.NewReplacer(".", "", "-", "", "_", "")
-	want := strings.ToLower(fold.Replace(key))
-	for _, k := range slices.Sorted(maps.Keys(known)) {
-		have := strings.ToLower(fold.Replace(k))
-		if have == want || strings.HasPrefix(have, want) || strings.HasSuffix(have, want) {
-			return k
+// memberOf splits a key below a setting that is a map, such as job.environment.NCCL_DEBUG.
+func memberOf(key string) (object, member string) {
+	for _, f := range Fields() {
+		if rest, ok := strings.CutPrefix(key, f.Key+"."); ok && f.Type == Object {
+			return f.Key, rest
 		}
 	}
-	return ""
+	return "", ""
+}
+
+// siblings returns the settings of the key's group, or, without a group, the groups and the settings
+// without one.
+func siblings(key string, known map[string]bool) []string {
+	group, _, _ := strings.Cut(key, ".")
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if in, _, dotted := strings.Cut(name, "."); !dotted || in == group {
+			names = append(names, name)
+		}
+	}
+	if slices.Contains(groupKeys(), group) {
+		names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, group+".") })
+		return names
+	}
+	for _, name := range groupKeys() {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// nearest returns the known key that differs from key in case, dots or dashes only, that key begins or
+// ends, or that is a typing error or two away; empty when there is none.
+func nearest(key string, known map[string]bool) string {
+	fold := strings.NewReplacer(".", "", "-", "", "_", "")
+	wanted := strings.ToLower(fold.Replace(key))
+	best, distance := "", 3
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		have := strings.ToLower(fold.Replace(name))
+		if have == wanted || strings.HasPrefix(have, wanted) || strings.HasSuffix(have, wanted) {
+			return name
+		}
+		if d := edits(have, wanted); d < distance && d < len(wanted)/2 {
+			best, distance = name, d
+		}
+	}
+	return best
+}
+
+// edits returns the number of characters to insert, delete or replace to turn a into b.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
 }
 
 // crossCheck finds settings that are fine alone and impossible together.

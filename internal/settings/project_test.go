@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
 // update writes the settings into Pulumi.yaml instead of comparing:
@@ -44,35 +46,44 @@ func TestProjectFileDeclaresTheSameSettings(t *testing.T) {
 	require.Len(t, loaded.Plugins.Providers, 1)
 	assert.Equal(t, "./provider", loaded.Plugins.Providers[0].Path)
 	assert.Equal(t, Namespace, string(loaded.Name))
-	require.Len(t, loaded.Config, len(Fields()))
-	for _, f := range Fields() {
-		declared, ok := loaded.Config[f.Key]
-		require.True(t, ok, f.Key)
-		assert.Equal(t, string(f.Type), *declared.Type, f.Key)
-		assert.Equal(t, f.Description, declared.Description, f.Key)
-		assert.Equal(t, f.Required, declared.Default == nil, f.Key)
+	for key, declared := range loaded.Config {
+		assert.False(t, declared.IsExplicitlyTyped(), "the CLI would refuse values of %s itself", key)
+		assert.NotNil(t, declared.Default, "the CLI would miss %s itself", key)
+		assert.NotContains(t, key, ".", "the engine would write into a group")
 	}
 }
 
-// declarations are the settings as a Pulumi project file declares them.
+// declarations are the settings as a Pulumi project file declares them: those without a group, and the
+// groups with their settings in a comment.
 func declarations(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
+	seen := map[string]bool{}
 	for i, g := range groups() {
 		if i > 0 {
 			b.WriteString("\n")
 		}
 		fmt.Fprintf(&b, "  # %s\n", g.heading)
 		for _, f := range g.fields {
-			fmt.Fprintf(&b, "  %s:\n    type: %s\n", f.Key, f.Type)
-			if f.Type == Array {
-				b.WriteString("    items:\n      type: string\n")
-			}
-			if !f.Required {
-				fmt.Fprintf(&b, "    default: %s\n", defaultText(t, f))
-			}
 			assert.NotEmpty(t, f.Description, f.Key)
-			b.WriteString(description(f.Description))
+			key, _, dotted := strings.Cut(f.Key, ".")
+			if !dotted {
+				fmt.Fprintf(&b, "  %s:\n    default: %s\n", f.Key, defaultText(t, f))
+				b.WriteString(description(f.Description))
+				continue
+			}
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+			for _, member := range g.fields {
+				if strings.HasPrefix(member.Key, key+".") {
+					b.WriteString(fold("  # ", fmt.Sprintf("%s (%s, default %s): %s",
+						member.Key, member.Type, defaultText(t, member), member.Description)))
+				}
+			}
+			require.NotEmpty(t, groupDescriptions()[key], key)
+			fmt.Fprintf(&b, "  %s:\n    default: {}\n%s", key, description(groupDescriptions()[key]))
 		}
 	}
 	return b.String()
@@ -81,7 +92,10 @@ func declarations(t *testing.T) string {
 // defaultText writes a default so that YAML reads the declared type.
 func defaultText(t *testing.T, f Field) string {
 	t.Helper()
-	if f.Type != String {
+	switch {
+	case f.Required:
+		return `""`
+	case f.Type != String:
 		return f.Default
 	}
 	var plain any
@@ -100,18 +114,16 @@ func description(text string) string {
 	if len(key+text) <= width && !strings.Contains(text, ": ") && !strings.HasPrefix(text, "[") {
 		return key + text + "\n"
 	}
+	return key + ">-\n" + fold("      ", text)
+}
+
+// fold breaks a text between words into lines with a prefix.
+func fold(prefix, text string) string {
 	var b strings.Builder
-	b.WriteString(key + ">-")
-	line := width
-	for _, word := range strings.Fields(text) {
-		if line+1+len(word) > width {
-			b.WriteString("\n     ")
-			line = len("     ")
-		}
-		b.WriteString(" " + word)
-		line += 1 + len(word)
+	for _, line := range screen.Wrap(text, width-len(prefix), len(text)) {
+		b.WriteString(prefix + line + "\n")
 	}
-	return b.String() + "\n"
+	return b.String()
 }
 
 func TestTheDefaultAMIReleaseIsOfTheDefaultVersion(t *testing.T) {

@@ -16,8 +16,11 @@ type Ray struct {
 	WorkerObjectStoreMiB int
 }
 
+// OperatorNamespace holds the KubeRay operator alone.
+const OperatorNamespace = "kuberay-system"
+
 var (
-	rayForm   = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+	rayForm   = regexp.MustCompile(`^([0-9]{1,4})\.([0-9]{1,4})\.[0-9]+$`)
 	labelForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
@@ -27,36 +30,36 @@ func rayFields() []Field {
 			Key: "ray.version", Type: String, Default: "2.58.0",
 			Description: "Version of Ray in the image.",
 			Allowed:     "the version of Ray in the image, 2.52.0 or later",
-			set:         matching(rayForm, func(s *Settings) *string { return &s.Ray.Version }),
+			set:         setRayVersion,
 		},
 		{
 			Key: "ray.namespace", Type: String, Default: "ray",
 			Description: "Namespace of the RayCluster.",
-			Allowed:     "a Kubernetes namespace name",
-			set:         matching(labelForm, func(s *Settings) *string { return &s.Ray.Namespace }),
+			Allowed:     "the name of a namespace of the stack's own: not default, kube-* or " + OperatorNamespace,
+			set:         setNamespace,
 		},
 		{
 			Key: "ray.headCpu", Type: String, Default: "3",
 			Description: "CPU of the head. It must fit a system node beside its other pods.",
-			Allowed:     "a Kubernetes CPU quantity that fits a system node beside its other pods",
-			set:         quantity(func(s *Settings) *string { return &s.Ray.HeadCPU }),
+			Allowed:     "a Kubernetes CPU quantity from 100m that fits a system node beside its other pods",
+			set:         quantityBetween("100m", "1k", func(s *Settings) *string { return &s.Ray.HeadCPU }),
 		},
 		{
 			Key: "ray.headMemory", Type: String, Default: "10Gi",
 			Description: "Memory of the head, /dev/shm included.",
-			Allowed:     "a Kubernetes memory quantity that fits a system node beside its other pods",
-			set:         quantity(func(s *Settings) *string { return &s.Ray.HeadMemory }),
+			Allowed:     "a Kubernetes memory quantity from 1Gi that fits a system node beside its other pods",
+			set:         quantityBetween("1Gi", "24Ti", func(s *Settings) *string { return &s.Ray.HeadMemory }),
 		},
 		{
 			Key: "ray.headObjectStoreMiB", Type: Integer, Default: "1024",
 			Description: "Object store of the head in MiB. It counts against ray.headMemory.",
-			Allowed:     "75 to 1048576, well below ray.headMemory",
+			Allowed:     "75 to 1048576, at most half of ray.headMemory",
 			set:         between(75, 1<<20, func(s *Settings) *int { return &s.Ray.HeadObjectStoreMiB }),
 		},
 		{
 			Key: "ray.workerObjectStoreMiB", Type: Integer, Default: "16384",
 			Description: "Object store of a worker in MiB. It counts against the worker's memory.",
-			Allowed:     "75 to 1048576, well below the node's memory",
+			Allowed:     "75 to 1048576, at most half of the worker's memory",
 			set:         between(75, 1<<20, func(s *Settings) *int { return &s.Ray.WorkerObjectStoreMiB }),
 		},
 	}

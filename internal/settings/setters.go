@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/netip"
 	"regexp"
@@ -101,18 +102,47 @@ func boolean(at func(*Settings) *bool) setter {
 	}
 }
 
-func quantity(at func(*Settings) *string) setter {
+// quantityBetween takes a Kubernetes quantity. The bounds are quantities too.
+func quantityBetween(low, high string, at func(*Settings) *string) setter {
 	return func(s *Settings, value string) error {
 		q, err := resource.ParseQuantity(value)
 		if err != nil {
 			return errors.New("not a Kubernetes quantity")
 		}
-		if q.Sign() <= 0 {
+		if q.Cmp(resource.MustParse(low)) < 0 || q.Cmp(resource.MustParse(high)) > 0 {
 			return errRange
 		}
 		*at(s) = value
 		return nil
 	}
+}
+
+// setRayVersion refuses versions without token authentication.
+func setRayVersion(s *Settings, value string) error {
+	match := rayForm.FindStringSubmatch(value)
+	if match == nil {
+		return errForm
+	}
+	major, _ := strconv.Atoi(match[1])
+	minor, _ := strconv.Atoi(match[2])
+	if major < 2 || major == 2 && minor < 52 {
+		return errRange
+	}
+	s.Ray.Version = value
+	return nil
+}
+
+// setNamespace refuses namespaces that Kubernetes does not let anyone delete, and the operator's: the
+// stack owns its namespace and deletes it.
+func setNamespace(s *Settings, value string) error {
+	if !labelForm.MatchString(value) {
+		return errForm
+	}
+	if value == "default" || strings.HasPrefix(value, "kube-") || value == OperatorNamespace {
+		return errors.New("not the stack's own: it cannot be deleted with the stack")
+	}
+	s.Ray.Namespace = value
+	return nil
 }
 
 func setVPCCIDR(s *Settings, value string) error {
@@ -142,6 +172,11 @@ func setPublicAccessCIDRs(s *Settings, value string) error {
 		block, err := netip.ParsePrefix(text)
 		if err != nil || !block.Addr().Is4() {
 			return fmt.Errorf("%q is not an IPv4 block", text)
+		}
+		// EKS refuses them after ten minutes. Source: EKS API reference, VpcConfigRequest.
+		first := block.Masked().Addr()
+		if first.IsPrivate() || first.IsLoopback() || first.IsLinkLocalUnicast() || first.IsMulticast() {
+			return fmt.Errorf("%q is not a block of public addresses", text)
 		}
 		blocks = append(blocks, block.Masked())
 	}
@@ -177,13 +212,16 @@ func setLogRetentionDays(s *Settings, value string) error {
 	return nil
 }
 
+// variableForm is what shells and Ray accept as the name of a variable.
+var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 func setEnvironment(s *Settings, value string) error {
 	env, err := scalars(value)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if name == "" || strings.ContainsAny(name, "= \t\n") {
+		if !variableForm.MatchString(name) {
 			return fmt.Errorf("%q cannot be the name of a variable", name)
 		}
 	}
@@ -244,6 +282,12 @@ func strictJSON(value string, into any) error {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
 		return fmt.Errorf("not readable: %w", err)
+	}
+	if strings.TrimSpace(value) == "null" {
+		return errors.New("null is not a value")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("not readable: something follows the value")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"os"
 	"strings"
@@ -17,21 +18,20 @@ import (
 
 var goodDigest = "sha256:" + strings.Repeat("0f", 32)
 
-// config is the smallest usable config with changes.
-func config(changes map[string]string) map[string]string {
-	raw := map[string]string{
-		Namespace + ":imageDigest": goodDigest, Namespace + ":publicAccessCidrs": `["203.0.113.7/32"]`,
-		"aws:region": "eu-west-1",
-	}
-	for key, value := range changes {
-		raw[Namespace+":"+key] = value
-	}
+// config is the smallest usable config with changes, by setting, as the engine passes it.
+func config(t *testing.T, changes map[string]string) map[string]string {
+	t.Helper()
+	values := map[string]string{"imageDigest": goodDigest, "publicAccessCidrs": `["203.0.113.7/32"]`}
+	maps.Copy(values, changes)
+	raw, err := Encode(values)
+	require.NoError(t, err)
+	raw["aws:region"] = "eu-west-1"
 	return raw
 }
 
 func TestDefaults(t *testing.T) {
 	t.Parallel()
-	have, err := Parse(config(nil))
+	have, err := Parse(config(t, nil))
 	require.NoError(t, err)
 	assert.Equal(t, Settings{
 		Place: Place{
@@ -66,7 +66,7 @@ func TestDefaults(t *testing.T) {
 
 func TestWhatARehearsalChanges(t *testing.T) {
 	t.Parallel()
-	have, err := Parse(config(map[string]string{
+	have, err := Parse(config(t, map[string]string{
 		"imageRepository": "127.0.0.1:5000/deep-learning-containers/ray", "charts.efa.repository": "http://127.0.0.1:7000/charts",
 		"job.device": "cpu", "job.model": "tiny", "job.environment": `{"NCCL_NET":""}`, "job.deadlineSeconds": "45",
 		"charts.efa.imageRepository": "127.0.0.1:5000/efa", "publicAccessCidrs": "[]", "job.enabled": "false",
@@ -88,14 +88,14 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"kubernetesVersion": {"1.3", "v1.36", "1.36.2"},
 		"vpcCidr":           {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
 		"availabilityZone":  {"b", "us-east-2", "us-west-2a"},
-		"publicAccessCidrs": {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`},
+		"publicAccessCidrs": {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`, "null", `["10.0.0.0/8"]`, `["192.168.1.0/24"]`, `["127.0.0.1/32"]`, `["169.254.0.0/16"]`, `["203.0.113.7/32"] x`, `["203.0.113.7/32"]]`, `{}`, `"203.0.113.7/32"`},
 		"adminPrincipalArns": {
 			`["root"]`, `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`, `["arn:aws:iam::123456789012:assumed-role/ml-team/me"]`,
 			`["arn:aws:iam::123456789012:root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`,
 		},
 		"logRetentionDays":           {"2", "ever"},
 		"gpu.instanceType":           {"g6", "G6.12xlarge", ""},
-		"gpu.nodes":                  {"1", "two", "2.5", "513", ""},
+		"gpu.nodes":                  {"1", "two", "2.5", "513", "", "null", "[2]", "true", "-2"},
 		"gpu.amiRelease":             {"latest", "1.36.2", "1.35.9-20260714"},
 		"gpu.volumeGiB":              {"99"},
 		"system.instanceType":        {"m7i"},
@@ -112,26 +112,26 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"charts.kuberay.version":     {"1"},
 		"charts.efa.imageRepository": {"efa:v1"},
 		"charts.timeoutSeconds":      {"0", "5m"},
-		"ray.version":                {"2.58", "latest"},
-		"ray.namespace":              {"Ray", ""},
-		"ray.headCpu":                {"", "three", "0", "-1"},
-		"ray.headMemory":             {"10 GB"},
+		"ray.version":                {"2.58", "latest", "2.51.9", "1.99.0", "2.58.0-rc1", "99999.0.0"},
+		"ray.namespace":              {"Ray", "", "default", "kube-system", "kube-public", "kube-node-lease", "kuberay-system", "a b"},
+		"ray.headCpu":                {"", "three", "0", "-1", "50m", "1e100"},
+		"ray.headMemory":             {"10 GB", "10", "0", "-1Gi", "8Ei", "1e100", "512Mi"},
 		"ray.headObjectStoreMiB":     {"74"},
 		"ray.workerObjectStoreMiB":   {"all"},
-		"job.enabled":                {"yes", "1", ""},
+		"job.enabled":                {"yes", "1", "", "null", "TRUE"},
 		"job.model":                  {"", "a b", "Qwen/Qwen2.5-7B"},
 		"job.device":                 {"gpu", ""},
-		"job.steps":                  {"0", "1"},
+		"job.steps":                  {"0", "1", "hello", "2.5", "null", "true", "[]", "1e3", "99999999999999999999"},
 		"job.batchSize":              {"0"},
 		"job.sequenceLength":         {"7"},
 		"job.startupSeconds":         {"9"},
 		"job.deadlineSeconds":        {"9", "1h"},
-		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`},
+		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`, "null", `{"1A":"b"}`, `{"A-B":"c"}`, `{"A.B":"c"}`, `{"":"c"}`, `{"A":"b"} x`},
 		"job.requireEfaCounters":     {"maybe"},
 		"job.requireFiInfo":          {"1.5"},
 		"job.evidenceDir":            {"", " "},
-		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf"},
-		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"dear"}`, `{"g6.12xlarge":"NaN"}`, `{"g6.12xlarge":true}`, "4.6"},
+		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf", "1e6", "$12"},
+		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"dear"}`, `{"g6.12xlarge":"NaN"}`, `{"g6.12xlarge":true}`, "4.6", "null", `{"g6.12xlarge":-1}`, `{"g6.12xlarge":1e7}`},
 	}
 	for _, f := range Fields() {
 		assert.Contains(t, tests, f.Key, "no bad value of it is tried")
@@ -140,14 +140,15 @@ func TestBadValuesAreNamed(t *testing.T) {
 		for _, value := range values {
 			t.Run(key+"="+value, func(t *testing.T) {
 				t.Parallel()
-				_, err := Parse(config(map[string]string{key: value}))
+				_, err := Parse(config(t, map[string]string{key: value}))
 				var problems Problems
 				require.ErrorAs(t, err, &problems)
 				require.Len(t, problems, 1)
 				assert.Equal(t, key, problems[0].Key)
 				assert.Equal(t, value, problems[0].Value)
-				assert.False(t, problems[0].Missing)
+				assert.Equal(t, value == "" && (key == "imageDigest" || key == "publicAccessCidrs"), problems[0].Missing)
 				assert.NotEmpty(t, problems[0].Allowed)
+				assert.NotEmpty(t, problems[0].Next, "what to run")
 			})
 		}
 	}
@@ -169,46 +170,55 @@ func TestMissingIsNotMalformed(t *testing.T) {
 
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	_, err := Parse(map[string]string{
-		Namespace + ":gpu.nodes": "one", Namespace + ":job.device": "gpu", Namespace + ":gpu.node": "2",
-		Namespace + ":publicAccessCidrs": "[]",
+	raw, err := Encode(map[string]string{
+		"gpu.nodes": "one", "job.device": "gpu", "gpu.node": "2", "job.steps": "hello", "publicAccessCidrs": "[]",
 	})
-	require.EqualError(t, err, `checking the stack's settings: 4 cannot be used
+	require.NoError(t, err)
+	_, err = Parse(raw)
+	require.EqualError(t, err, `checking the stack's settings: 5 cannot be used
   - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512: one node has no traffic between nodes to judge
       next: pulumi config set --path gpu.nodes '2'
   - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag may move
       next: raytrain image pin train-ml-cuda-v1.1
   - ray-train-efa:job.device is "gpu": not of the form that is allowed; allowed: one of ["cuda" "cpu"]
       next: pulumi config set --path job.device 'cuda'
-  - ray-train-efa:gpu.node is "2": no such setting; allowed: did you mean gpu.nodes?
+  - ray-train-efa:job.steps is "hello": not a whole number; allowed: 2 to 1000000: the first one warms up
+      next: pulumi config set --path job.steps '20'
+  - ray-train-efa:gpu.node is "2": no such setting; did you mean gpu.nodes?
       next: pulumi config rm --path gpu.node`)
 }
 
-// The engine reads the dots of Pulumi.yaml as paths and passes groups; the Automation API passes
-// names as they are.
+// `pulumi config set --path` stores groups; without --path a name with dots is a key of its own.
 func TestGroupsAndNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name   string
-		config map[string]string
-		nodes  int
-		says   string
+		name  string
+		raw   map[string]string
+		nodes int
+		says  string
 	}{
 		{"in the group", map[string]string{"gpu": `{"nodes":3,"volumeGiB":200}`}, 3, ""},
 		{"in the group, as text", map[string]string{"gpu": `{"nodes":"3"}`}, 3, ""},
-		{"by name", map[string]string{"gpu.nodes": "3"}, 3, ""},
-		{"by name, beside the engine's default", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":2}`}, 3, ""},
-		{"twice the same", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":3}`}, 3, ""},
-		{"twice differently", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":4}`}, 0, `also set to "4"`},
+		{"by name", map[string]string{"gpu.nodes": "3"}, 0, "next: pulumi config rm gpu.nodes && pulumi config set --path gpu.nodes '3'"},
+		{"by name, beside the group", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":3}`}, 0, "set without --path"},
+		{"a map, by name", map[string]string{"job.environment": `{"A":"b"}`}, 0, "pulumi config rm job.environment && pulumi config set --path --type string"},
 		{"bad, in the group", map[string]string{"gpu": `{"nodes":1}`}, 0, `ray-train-efa:gpu.nodes is "1": out of range`},
+		{"a fraction", map[string]string{"gpu": `{"nodes":1.5}`}, 0, `ray-train-efa:gpu.nodes is "1.5": not a whole number`},
+		{"null", map[string]string{"gpu": `{"nodes":null}`}, 0, `ray-train-efa:gpu.nodes is "null": not a whole number`},
 		{"misspelt, in the group", map[string]string{"gpu": `{"node":3}`}, 0, "did you mean gpu.nodes?"},
 		{"no group", map[string]string{"gpu": "3"}, 0, "it is a group of settings, not a setting"},
+		{"a text", map[string]string{"job": "nonsense"}, 0, "it is a group of settings, not a setting"},
+		{"a list", map[string]string{"job": "[]"}, 0, "it is a group of settings, not a setting"},
 		{"no JSON", map[string]string{"gpu": "{"}, 0, `reading "gpu"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			have, err := Parse(config(test.config))
+			raw := config(t, nil)
+			for key, value := range test.raw {
+				raw[Namespace+":"+key] = value
+			}
+			have, err := Parse(raw)
 			if test.says != "" {
 				require.ErrorContains(t, err, test.says)
 				return
@@ -217,10 +227,12 @@ func TestGroupsAndNames(t *testing.T) {
 			assert.Equal(t, test.nodes, have.GPU.Nodes)
 		})
 	}
-	have, err := Parse(config(map[string]string{
-		"job":    `{"environment":{"NCCL_NET":""},"enabled":false,"model":"tiny"}`,
-		"charts": `{"efa":{"version":"v0.5.19"},"timeoutSeconds":60}`, "ray": `{"headCpu":2}`,
-	}))
+	raw := config(t, nil)
+	maps.Copy(raw, map[string]string{
+		Namespace + ":job":    `{"environment":{"NCCL_NET":""},"enabled":false,"model":"tiny"}`,
+		Namespace + ":charts": `{"efa":{"version":"v0.5.19"},"timeoutSeconds":60}`, Namespace + ":ray": `{"headCpu":2}`,
+	})
+	have, err := Parse(raw)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"NCCL_NET": ""}, have.Job.Environment)
 	assert.False(t, have.Job.Enabled)
@@ -231,12 +243,14 @@ func TestGroupsAndNames(t *testing.T) {
 func TestUnknownKeys(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
-		"gpuNodes": "did you mean gpu.nodes?", "image-digest": "did you mean imageDigest?", "nodes": "did you mean gpu.nodes?",
-		"zzz": "adminPrincipalArns, availabilityZone, awsRegion",
+		"gpuNodes": "did you mean gpu.nodes?", "job.stepz": "did you mean job.steps?",
+		"ray.color":    "allowed: ray.headCpu, ray.headMemory, ray.headObjectStoreMiB",
+		"image-digest": "did you mean imageDigest?", "nodes": "did you mean gpu.nodes?",
+		"zzz": "allowed: adminPrincipalArns, availabilityZone, awsRegion, charts, clusterName, gpu,",
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
-			_, err := Parse(config(map[string]string{key: "2"}))
+			_, err := Parse(config(t, map[string]string{key: "2"}))
 			require.ErrorContains(t, err, "no such setting")
 			require.ErrorContains(t, err, want)
 		})
@@ -254,7 +268,7 @@ func TestStackFilesAreUsable(t *testing.T) {
 				Config map[string]any `json:"config"`
 			}
 			require.NoError(t, yaml.Unmarshal(text, &stack))
-			raw := config(nil)
+			raw := config(t, nil)
 			for key, value := range stack.Config {
 				if s, ok := value.(string); ok {
 					raw[key] = s

@@ -2,7 +2,6 @@
 package stack
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -92,25 +91,6 @@ const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack
 // stackTags are on everything that the stack creates in AWS.
 func stackTags(ctx *pulumi.Context) map[string]string {
 	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
-}
-
-// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after
-// minutes that cost money.
-func checkCapacity(
-	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
-) (capacity.Plan, error) {
-	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
-		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
-		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
-		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
-		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
-	})
-	if len(plan.Estimate.Lines) > 0 {
-		if err := report.price(plan.Estimate.Table(), plan.Estimate.HourlyUSD()); err != nil {
-			return plan, err
-		}
-	}
-	return plan, errors.Join(refused, workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory))
 }
 
 // parts is what build creates and the exports name.

@@ -1,0 +1,89 @@
+package stack
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/diagnosis"
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/workloads"
+)
+
+// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after
+// minutes that cost money.
+func checkCapacity(
+	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
+) (capacity.Plan, error) {
+	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
+		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
+		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
+		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
+		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
+	})
+	if len(plan.Estimate.Lines) > 0 {
+		if err := report.price(plan.Estimate.Table(), plan.Estimate.HourlyUSD()); err != nil {
+			return plan, err
+		}
+	}
+	if refused != nil && len(refusal.All(refused)) == 0 {
+		return plan, explainLookup(s, refused)
+	}
+	return plan, errors.Join(refused,
+		workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory),
+		workloads.CheckObjectStores(plan.GPU, s.Ray), checkEvidenceDir(s.Job))
+}
+
+// explainLookup explains an error of AWS that left a question of the capacity check unanswered.
+func explainLookup(s settings.Settings, err error) error {
+	explained := diagnosis.Explain(diagnosis.Failure{Type: "aws:function", Error: err.Error()},
+		diagnosis.Stack{Region: s.AWSRegion, ClusterName: s.ClusterName})
+	explained.Summary = fmt.Sprintf("refused: could not check the capacity of AWS (%s)", explained.Code)
+	explained.Billing = refusal.NothingCreated
+	return explained
+}
+
+// checkEvidenceDir refuses a folder that cannot be created or written to. Without it the evidence of a
+// run that costs money would be lost.
+func checkEvidenceDir(job settings.Job) error {
+	if !job.Enabled {
+		return nil
+	}
+	folder, err := filepath.Abs(job.EvidenceDir)
+	if err != nil {
+		return fmt.Errorf("resolving job.evidenceDir %q: %w", job.EvidenceDir, err)
+	}
+	existing := folder
+	info, err := os.Stat(existing)
+	for errors.Is(err, fs.ErrNotExist) && existing != filepath.Dir(existing) {
+		existing = filepath.Dir(existing)
+		info, err = os.Stat(existing)
+	}
+	const write, search = 2, 1 // W_OK and X_OK of access(2)
+	switch {
+	case err == nil && !info.IsDir():
+		err = fmt.Errorf("%q is not a folder", existing)
+	case err == nil:
+		err = os.NewSyscallError("access", syscall.Access(existing, write|search))
+	}
+	if err == nil {
+		return nil
+	}
+	return &refusal.Refusal{
+		Code: codeEvidenceDir, Summary: fmt.Sprintf("refused: job.evidenceDir %q (%s)", job.EvidenceDir, codeEvidenceDir),
+		Cause:   fmt.Sprintf("the folder %q cannot be written: %v", folder, err),
+		Next:    "pulumi config set --path job.evidenceDir evidence",
+		Billing: refusal.NothingCreated,
+	}
+}
+
+// codeEvidenceDir is the code of the refusal of a folder for evidence.
+const codeEvidenceDir = "evidence-dir-not-writable"
