@@ -37,7 +37,7 @@ func Table() []Break {
 			},
 			Phase: "nodes",
 			Says: []string{
-				"never reach the API server: their interfaces lack the cluster's security group",
+				"do not reach the API server: their interfaces lack the cluster's security group",
 				"aws ec2 describe-instances",
 			},
 			Red: "TestGPUInterfacesAreEFAInBothGroups",
@@ -105,7 +105,7 @@ func Table() []Break {
 			}},
 			Phase: "nodes",
 			Says: []string{
-				"a cluster placement group, like EFA's traffic, stays within one",
+				"a cluster placement group, like EFA traffic, stays within one zone",
 				"aws eks describe-nodegroup",
 			},
 			Red: "TestAllNodesShareOneSubnetInOneZone",
