@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 )
 
 func TestInvokes(t *testing.T) {
@@ -57,15 +58,16 @@ func TestInvokes(t *testing.T) {
 		{name: "quota that is not there", token: "aws:servicequotas/getServiceQuota:getServiceQuota", args: `{"serviceCode":"ec2","quotaCode":"L-0"}`, code: "NoSuchResourceException"},
 		{
 			name: "newest add-on", token: "aws:eks/getAddonVersion:getAddonVersion",
-			args: `{"addonName":"vpc-cni","kubernetesVersion":"1.36","mostRecent":true}`,
+			args: `{"addonName":"vpc-cni","kubernetesVersion":"` + eks.DefaultVersion() +
+				`","mostRecent":true}`,
 			want: map[string]any{"version": "v1.22.3-eksbuild.1"},
 		},
 		{
 			name: "AMI release", token: "aws:ssm/getParameter:getParameter",
-			args: `{"name":"/aws/service/eks/optimized-ami/1.36/amazon-linux-2023/x86_64/nvidia/recommended/release_version"}`,
-			want: map[string]any{"value": "1.36.3-20261101"},
+			args: `{"name":"/aws/service/eks/optimized-ami/` + eks.DefaultVersion() + `/amazon-linux-2023/x86_64/nvidia/recommended/release_version"}`,
+			want: map[string]any{"value": eks.DefaultRelease()},
 		},
-		{name: "parameter that is not there", token: "aws:ssm/getParameter:getParameter", args: `{"name":"/aws/service/eks/optimized-ami/1.36/amazon-linux-2/recommended/image_id"}`, code: "ParameterNotFound"},
+		{name: "parameter that is not there", token: "aws:ssm/getParameter:getParameter", args: `{"name":"/aws/service/eks/optimized-ami/` + eks.DefaultVersion() + `/amazon-linux-2/recommended/image_id"}`, code: "ParameterNotFound"},
 		{
 			name: "running instances of a group", token: "aws:ec2/getInstances:getInstances",
 			args: `{"instanceTags":{"eks:nodegroup-name":"system"}}`,
@@ -119,9 +121,9 @@ func TestClusterVersionsTellTheirSupport(t *testing.T) {
 	assert.Equal(
 		t,
 		map[string]string{
-			"1.34": "STANDARD_SUPPORT",
-			"1.35": "STANDARD_SUPPORT",
-			"1.36": "STANDARD_SUPPORT",
+			"1.34":               "STANDARD_SUPPORT",
+			"1.35":               "STANDARD_SUPPORT",
+			eks.DefaultVersion(): "STANDARD_SUPPORT",
 		},
 		support,
 	)

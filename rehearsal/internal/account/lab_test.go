@@ -283,7 +283,7 @@ func (l *lab) control() []step {
 	return []step{
 		{"cluster", eks.Clusters.String(), func() props {
 			return props{
-				"name": "train", "version": "1.36", "roleArn": l.out["cluster-role"]["arn"],
+				"name": "train", "version": eks.DefaultVersion(), "roleArn": l.out["cluster-role"]["arn"],
 				"vpcConfig": props{
 					"subnetIds":             []string{l.ids["nodes"], l.ids["control"]},
 					"endpointPrivateAccess": true, "endpointPublicAccess": true,

@@ -14,6 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awscli"
 )
 
@@ -39,7 +40,7 @@ func (f *fakeAccount) Invoke(_ context.Context,
 		}
 		return json.RawMessage(
 			`{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
-				`"certificateAuthorities":[{"data":"Q0E="}],"status":"` + status + `","version":"1.36"}`,
+				`"certificateAuthorities":[{"data":"Q0E="}],"status":"` + status + `","version":"` + eks.DefaultVersion() + `"}`,
 		), f.err
 	}
 	return json.RawMessage(
@@ -78,7 +79,7 @@ func TestRun(t *testing.T) {
 			name: "description",
 			args: []string{"eks", "describe-cluster", "--name", "c", "--region", "us-east-2", "--output", "json"},
 			stdout: `{"cluster":{"name":"c","arn":"arn:aws:eks:us-east-2:111122223333:cluster/c","endpoint":"https://127.0.0.2",` +
-				`"certificateAuthority":{"data":"Q0E="},"status":"ACTIVE","version":"1.36"}}` + "\n",
+				`"certificateAuthority":{"data":"Q0E="},"status":"ACTIVE","version":"` + eks.DefaultVersion() + `"}}` + "\n",
 		},
 		{
 			name: "a cluster that is gone",

@@ -17,6 +17,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	accounteks "github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
 )
 
 // trust lets a service assume a role.
@@ -49,8 +51,8 @@ func (c *controlPlane) run(ctx *pulumi.Context) error {
 	}
 	mode, yes := eks.AuthenticationModeApi, true
 	cluster, err := eks.NewCluster(ctx, "eks", &eks.ClusterArgs{
-		Name: pulumi.String(
-			"train"), Version: pulumi.String("1.36"), VpcId: vpcID, SubnetIds: subnets,
+		Name: pulumi.String("train"), Version: pulumi.String(accounteks.DefaultVersion()),
+		VpcId: vpcID, SubnetIds: subnets,
 		AuthenticationMode: &mode, InstanceRole: role, SkipDefaultNodeGroup: &yes,
 		UseDefaultVpcCni:      &yes,
 		EndpointPrivateAccess: pulumi.Bool(true),

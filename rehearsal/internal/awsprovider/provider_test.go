@@ -221,7 +221,7 @@ func TestDiff(t *testing.T) {
 		},
 		{
 			name: "what AWS chooses may be left out", token: eks.NodeGroups.String(),
-			old: group("releaseVersion", "1.36.3-20261101"), in: group(),
+			old: group("releaseVersion", eks.DefaultRelease()), in: group(),
 		},
 		{
 			name: "labels go", token: eks.NodeGroups.String(),

@@ -41,6 +41,7 @@ func findVersion(minor string) (kubernetesVersion, bool) {
 	return kubernetesVersions()[i], true
 }
 
+// DefaultVersion returns the Kubernetes version of a cluster that names none.
 func DefaultVersion() string {
 	i := slices.IndexFunc(kubernetesVersions(), func(v kubernetesVersion) bool { return v.Default })
 	return kubernetesVersions()[i].Minor
@@ -52,6 +53,12 @@ func versionNames() string {
 		names = append(names, v.Minor)
 	}
 	return strings.Join(names, ", ")
+}
+
+// DefaultRelease returns the AMI release of a node group that names neither version nor release.
+func DefaultRelease() string {
+	v, _ := findVersion(DefaultVersion())
+	return v.latestRelease()
 }
 
 // latestRelease is the AMI release that a node group gets which names none.

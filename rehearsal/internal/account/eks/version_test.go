@@ -15,12 +15,12 @@ func TestReleaseExists(t *testing.T) {
 		want     bool
 	}{
 		{"the newest", v.latestRelease(), true},
-		{"an older patch", "1.36.2-20260714", true},
-		{"a patch that is not there yet", "1.36.9-20260714", false},
+		{"an older patch", v.Minor + ".2-20260714", true},
+		{"a patch that is not there yet", v.Minor + ".9-20260714", false},
 		{"another minor", "1.35.2-20260714", false},
-		{"before the version", "1.36.2-20260101", false},
-		{"after the newest", "1.36.2-20270101", false},
-		{"no day of the calendar", "1.36.2-20260931", false},
+		{"before the version", v.Minor + ".2-20260101", false},
+		{"after the newest", v.Minor + ".2-20270101", false},
+		{"no day of the calendar", v.Minor + ".2-20260931", false},
 		{"no release at all", "latest", false},
 	} {
 		t.Run(test.name,
