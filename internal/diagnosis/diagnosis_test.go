@@ -61,6 +61,8 @@ func TestExplain(t *testing.T) {
 		{"vpc", "aws:ec2/vpc:Vpc", "UnauthorizedOperation: You are not authorized to perform this operation", "access-denied", nil},
 		{"kuberay-operator", release, `Helm release "kuberay-system/kuberay-operator" was created, but failed to initialize completely. Use Helm CLI to investigate: failed to become available within allocated timeout`,
 			"release-timeout", []string{"charts.timeoutSeconds", "helm status kuberay-operator"}},
+		{"kuberay-operator", release, "cannot re-use a name that is still in use", "release-left", []string{"helm uninstall kuberay-operator"}},
+		{"kuberay-operator", release, "failed to initialize completely: context canceled", "interrupted", []string{"pulumi up"}},
 		{"kuberay-operator", release, "0/3 nodes are available: 3 Insufficient cpu.", "unschedulable", []string{"FailedScheduling"}},
 		{"efa", release, "looking up repository: no such host", "chart-not-found", nil},
 		{"ray", "kubernetes:core/v1:Namespace", "dial tcp 1.2.3.4:443: i/o timeout", "cluster-unreachable", []string{"publicAccessCidrs"}},

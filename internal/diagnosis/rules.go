@@ -232,6 +232,20 @@ func kubernetes() []rule {
 					"then pulumi up"),
 		},
 		{
+			code:  "release-left",
+			says:  []string{"cannot re-use a name that is still in use"},
+			types: []string{releaseType},
+			explain: fixed("an update that was killed left the Helm release behind",
+				"helm list -A --all --filter {name}; helm uninstall {name} -n NAMESPACE, then pulumi up"),
+		},
+		{
+			code:  "interrupted",
+			says:  []string{"context canceled", "update canceled"},
+			types: []string{kubernetesType},
+			explain: fixed("the update was interrupted while it waited for the pods",
+				"pulumi up continues it"),
+		},
+		{
 			code: "release-timeout",
 			says: []string{
 				"timed out", "deadline exceeded", "allocated timeout", "failed status",
