@@ -14,7 +14,8 @@ import (
 
 const (
 	// pluginNamespace holds the device plugins: their priority class is reserved for it.
-	pluginNamespace   = "kube-system"
+	pluginNamespace = "kube-system"
+	// operatorNamespace holds the operator alone.
 	operatorNamespace = settings.OperatorNamespace
 )
 
