@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// stream is a reader with everything below it that must be closed.
+// stream is a reader and the closers below it.
 type stream struct {
 	io.Reader
 	closers []func() error
@@ -31,8 +31,8 @@ func (s *stream) Close() error {
 // maxLayers bounds nested compression, the encoding of the text included.
 const maxLayers = 4
 
-// expand undoes compression and UTF-16, layer by layer, and says whether a plain
-// log or a tar archive is left.
+// expand undoes compression and UTF-16, layer by layer, and reports whether a plain log or a tar
+// archive is left.
 func expand(r io.ReadCloser) (*stream, format, error) {
 	s := &stream{closers: []func() error{r.Close}}
 	var in io.Reader = r
@@ -66,15 +66,15 @@ func expand(r io.ReadCloser) (*stream, format, error) {
 	return nil, formatPlain, errors.New("more than four layers of compression")
 }
 
-// What one archive's member, and all of them together, may hold once unpacked:
-// a few kilobytes of zeros can be made to unpack to any size.
+// The maximum unpacked size of one archive member, and of all together, because a small archive can
+// unpack to any size.
 const (
 	maxMember  = 1 << 30
 	maxArchive = 16 << 30
 )
 
-// spool keeps what an archive held, which can be read once only and may be larger
-// than memory, in a file that has no name and so goes with the last who reads it.
+// spool stores the members of an archive, which can be read only once, in an unlinked temporary
+// file.
 type spool struct {
 	file *os.File
 	size int64
@@ -91,7 +91,7 @@ func newSpool() (*spool, error) {
 	return &spool{file: file}, nil
 }
 
-// add stores a stream and says how to read it again.
+// add stores a stream and returns a function that reads it again.
 func (s *spool) add(r io.Reader) (open func() (io.ReadCloser, error), err error) {
 	start := s.size
 	n, err := io.Copy(s.file, io.LimitReader(r, maxMember+1))
@@ -100,9 +100,11 @@ func (s *spool) add(r io.Reader) (open func() (io.ReadCloser, error), err error)
 	case err != nil:
 		return nil, err
 	case n > maxMember:
-		return nil, fmt.Errorf("more than %d bytes; unpack the archive first", int64(maxMember))
+		return nil, fmt.Errorf("the archive is too large: more than %d bytes in one file; next: unpack it first",
+			int64(maxMember))
 	case s.size > maxArchive:
-		return nil, fmt.Errorf("more than %d bytes in one archive; unpack it first", int64(maxArchive))
+		return nil, fmt.Errorf("the archive is too large: more than %d bytes; next: unpack it first",
+			int64(maxArchive))
 	}
 	return func() (io.ReadCloser, error) {
 		return io.NopCloser(io.NewSectionReader(s.file, start, n)), nil
@@ -136,7 +138,7 @@ func members(name string, r io.Reader) ([]Source, error) {
 			return out, fmt.Errorf("reading %q: %w", member, err)
 		}
 		if f == formatTar {
-			return out, fmt.Errorf("reading %q: an archive inside an archive; unpack it first", member)
+			return out, fmt.Errorf("reading %q: an archive inside an archive; next: unpack it first", member)
 		}
 		open, err := kept.add(plain)
 		if err = errors.Join(err, plain.Close()); err != nil {

@@ -28,7 +28,7 @@ func Collect(paths []string, stdin io.Reader) ([]Source, error) {
 		return nil, err
 	}
 	if len(c.out) == 0 {
-		return nil, fmt.Errorf("collecting logs from %q: no file in it", strings.Join(paths, " "))
+		return nil, fmt.Errorf("collecting logs from %q: no files found", strings.Join(paths, " "))
 	}
 	return c.out, nil
 }
@@ -89,8 +89,8 @@ func (c *collector) standardInput(stdin io.Reader) error {
 	return c.reader("-", "", func() (io.ReadCloser, error) { return io.NopCloser(stdin), nil })
 }
 
-// pipe adds what is no file on disk: a named pipe, a shell's <(command), a
-// device. It gives its bytes once only, so it is opened once and never peeked at.
+// pipe adds a path that is not a regular file: a named pipe, a shell's <(command), a device. It can
+// be read only once.
 func (c *collector) pipe(path string) error {
 	return c.reader(path, "", func() (io.ReadCloser, error) { return os.Open(path) })
 }
@@ -135,7 +135,7 @@ func (c *collector) reader(name, path string, open func() (io.ReadCloser, error)
 		c.out = append(c.out, members...)
 		return errors.Join(err, plain.Close())
 	}
-	if path == "" { // a stream can be read once only, so go on with what is open
+	if path == "" { // a stream can be read only once, so continue with the open one
 		c.out = append(c.out, Source{Name: name, Open: once(plain)})
 		return nil
 	}
@@ -168,7 +168,7 @@ func once(r io.ReadCloser) func() (io.ReadCloser, error) {
 	}
 }
 
-// headLen is how many bytes tell a format: tar's magic is at 257.
+// headLen is the number of bytes needed to detect a format; tar's magic is at offset 257.
 const headLen = 512
 
 // peekFile returns a file's first bytes and its size.
@@ -216,8 +216,7 @@ func formatOf(head []byte) format {
 	}
 }
 
-// isUTF16 requires the byte-order mark and, as a log that two stray bytes precede must
-// not be taken for one, a first character of ASCII.
+// isUTF16 reports whether head starts with a byte-order mark followed by an ASCII character.
 func isUTF16(head []byte) bool {
 	if len(head) < 4 {
 		return false

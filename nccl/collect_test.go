@@ -199,7 +199,7 @@ func TestCollectWalksFoldersOnce(t *testing.T) {
 	assert.Equal(t, []string{first, second}, []string{sources[0].Name, sources[1].Name})
 }
 
-// TestCollectRefuses holds that evidence which cannot be read in full is an
+// TestCollectRefuses checks that evidence which cannot be read in full is an
 // error and never a verdict.
 func TestCollectRefuses(t *testing.T) {
 	t.Parallel()
@@ -270,7 +270,7 @@ func TestFileCutWhileRead(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.Truncate(path, int64(left)))
 			_, err = nccl.Judge(t.Context(), sources, nccl.Options{})
-			require.ErrorContains(t, err, "cut short", "%d of %d bytes left", left, size)
+			require.ErrorContains(t, err, "became shorter", "%d of %d bytes left", left, size)
 		}
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Monitor judges the logs of a run while it writes them. Its methods may be called from several
+// Monitor judges the logs of a run while they are written. Its methods may be called from several
 // goroutines.
 //
-// What a Monitor reports about a complete log is never less strict than Judge: a line that is torn
-// at the point where Status was called stays torn.
+// For a complete log a Monitor is at least as strict as Judge: a line that was incomplete when
+// Status was called stays incomplete.
 type Monitor struct {
 	mu   sync.Mutex
 	opts Options
@@ -24,7 +24,7 @@ type Monitor struct {
 	files []*model.File
 }
 
-// growingLog is one log as far as it came.
+// growingLog is the part of a log that was added so far.
 type growingLog struct {
 	file  *model.File
 	rest  []byte // what is not parsed yet
@@ -33,12 +33,12 @@ type growingLog struct {
 	ended bool
 }
 
-// Status is what a Monitor knows so far.
+// Status is the intermediate result of a Monitor.
 type Status struct {
 	// Report is the verdict on the lines so far.
 	Report report.Report
-	// Provisional reports that more lines may come, because some log has not ended. Add every log that
-	// is expected, also with no bytes yet.
+	// Provisional reports whether a log has not ended. Call Add for every expected log, even without
+	// data.
 	Provisional bool
 	// CanBecomeEFA reports whether the verdict is efa or can still become so. When it is false, the
 	// run has failed: a channel between nodes is on another network.
@@ -48,7 +48,8 @@ type Status struct {
 const (
 	// parseSize is how much of a log is gathered before it is parsed.
 	parseSize = 256 << 10
-	// keepBack is how much of it is left for the next time: a torn line is completed from what follows.
+	// keepBack is how much of it is left for the next time: an incomplete line is completed from what
+	// follows.
 	keepBack = 8 << 10
 	// maxLine bounds a line without an end.
 	maxLine = 1 << 20
@@ -73,7 +74,7 @@ func (m *Monitor) Add(log string, data []byte) {
 	}
 }
 
-// End says that the log is complete; more bytes take that back.
+// End marks a log as complete. A later Add undoes that.
 func (m *Monitor) End(log string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +84,7 @@ func (m *Monitor) End(log string) {
 	m.apply(l, len(l.rest))
 }
 
-// Status judges what came so far.
+// Status judges the data so far.
 func (m *Monitor) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()

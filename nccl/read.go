@@ -17,16 +17,14 @@ import (
 // smaller ones are each read by one worker.
 const largeSize = 4 << 20
 
-// errCut reports a log that was cut short while it was read, as logrotate's
-// copytruncate does.
-var errCut = errors.New("the file was cut short while it was read: copy it first, or wait until the job has ended")
+// errCut reports a log that became shorter while it was read, as logrotate's copytruncate does.
+var errCut = errors.New("the file became shorter while it was read; next: copy it first, or wait until the job has ended")
 
-// Judge reads every source once and says whether all inter-node traffic in
-// them used EFA. An error means that evidence could not be read; it is never a
-// verdict. The report is complete even when the verdict is Inconclusive.
+// Judge reads all sources and reports whether all inter-node traffic used EFA. It returns an error
+// only if a source cannot be read. The report is complete even when the verdict is Inconclusive.
 func Judge(ctx context.Context, sources []Source, opts Options) (report.Report, error) {
 	if len(sources) == 0 {
-		return report.Report{}, errors.New("judging no logs: give at least one file, folder or -")
+		return report.Report{}, errors.New("no logs to judge; next: name at least one file, folder or -")
 	}
 	rd := &reader{grammar: record.NewGrammar(), workers: runtime.GOMAXPROCS(0)}
 	files, err := rd.all(ctx, sources)

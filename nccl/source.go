@@ -10,8 +10,7 @@ type Source struct {
 	// Name is what findings and the rank table call this log. A member of an
 	// archive is named "archive.tar.gz:member".
 	Name string
-	// Size is how many bytes Open gives at least, 0 when unknown. Fewer are an
-	// error: the log was cut while it was read.
+	// Size is the minimum number of bytes of the log; 0 if unknown. Fewer bytes are an error.
 	Size int64
 	// Open returns the log's bytes, already decompressed.
 	Open func() (io.ReadCloser, error)

@@ -9,7 +9,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 )
 
-// explain writes what a finding means, how it comes about, what to do, and the sources.
+// explain writes the meaning of a finding, why it happens, the next step and the sources.
 func explain(w io.Writer, code string) error {
 	e, ok := finding.Explain(code)
 	if !ok {
@@ -19,10 +19,10 @@ func explain(w io.Writer, code string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n", e.Code, e.Severity)
 	for _, part := range []struct{ title, text string }{
-		{"What it means", e.Meaning}, {"How it comes about", e.How}, {"What to do", e.Next},
+		{"Meaning", e.Meaning}, {"Why it happens", e.How}, {"Next", e.Next},
 	} {
 		if part.text != "" {
-			fmt.Fprintf(&b, "\n%s:\n%s\n", part.title, indent(part.text))
+			fmt.Fprintf(&b, "\n%s:\n%s\n", part.title, indent(strings.ToUpper(part.text[:1])+part.text[1:]))
 		}
 	}
 	if len(e.Sources) > 0 {

@@ -23,7 +23,7 @@ func commands(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-// TestExamplesAreCommandLines holds that the examples in the help texts have flags and arguments
+// TestExamplesAreCommandLines checks that the examples in the help texts have flags and arguments
 // that their commands take.
 func TestExamplesAreCommandLines(t *testing.T) {
 	t.Parallel()

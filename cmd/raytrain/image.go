@@ -22,14 +22,14 @@ to it by digest, so that every node runs the same one.`,
 
 const imagePinHelp = `Resolve an image's tag to its digest and write the digest into the stack's settings.
 The Ray head and the workers run exactly that image until the next pin. A tag can
-move to another image; a digest cannot.
+be moved to another image; a digest cannot.
 
 Steps:
   1. Read the repository: --repository, else the stack's imageRepository, else the
      default in Pulumi.yaml.
   2. Ask the registry for the digest of TAG (default ` + imagepin.DefaultTag + `).
   3. Write ray-train-efa:imageDigest into Pulumi.STACK.yaml. With --repository,
-     write ray-train-efa:imageRepository, too. The rest of the file stays as it is.
+     also write ray-train-efa:imageRepository. Nothing else in the file changes.
 
 Exit status: 0 when the digest is in the file, 1 on any error.`
 
@@ -46,7 +46,7 @@ func newImagePinCommand() *cobra.Command {
 			if len(args) == 1 {
 				if command.Flags().Changed("tag") {
 					return errors.New(
-						"pinning the image: the tag is given as an argument and with --tag: remove one of them")
+						"pinning the image: TAG and --tag are both set; use one")
 				}
 				request.Tag = args[0]
 			}
@@ -67,7 +67,7 @@ func newImagePinCommand() *cobra.Command {
 	flags.StringVar(&request.Project, "project", ".", "folder of Pulumi.yaml")
 	flags.StringVarP(&request.Stack, "stack", "s", "dev", "stack whose settings to write")
 	flags.StringVar(&request.Repository, "repository", "",
-		"image without a tag; is written to the settings, too")
-	flags.StringVar(&request.Tag, "tag", imagepin.DefaultTag, "tag to resolve; the same as the argument")
+		"repository of the image, without a tag; it is written to the settings as well")
+	flags.StringVar(&request.Tag, "tag", imagepin.DefaultTag, "tag to resolve (same as the argument TAG)")
 	return command
 }

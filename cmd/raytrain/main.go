@@ -20,9 +20,9 @@ to TCP without an error: the job succeeds and runs at a fraction of the speed.
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
   image     choose the container image that the stack runs, by digest
 
-"raytrain COMMAND --help" has the steps, examples and exit statuses of a command.
-Each command ends with 0 on success and 1 on a usage or set-up error; verdict and
-rehearse use 2 and above for what they found.`
+Use "raytrain COMMAND --help" for steps, examples and exit statuses.
+Exit status: 0 on success, 1 on a usage or set-up error. verdict and rehearse use
+2 and above for their results.`
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// progressAfter is how long a judgement may take without a word.
+	// progressAfter is how long a judgement may take before progress is printed.
 	progressAfter = time.Second
 	// progressPause is the pause between lines where none can be written over, in units of the wait
 	// for the first.

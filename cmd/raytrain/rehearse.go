@@ -14,8 +14,8 @@ import (
 // Kubernetes' packages, which take longer to initialize than `raytrain verdict` takes to judge.
 const rehearseProgram = "raytrain-rehearse"
 
-// newRehearseCommand returns `raytrain rehearse`, which replaces this process by its program. That
-// program reads the flags, --help among them.
+// newRehearseCommand returns `raytrain rehearse`, which replaces this process with its program.
+// That program reads the flags, --help among them.
 func newRehearseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "rehearse",
@@ -33,12 +33,13 @@ verdict, destroy. "raytrain rehearse --help" lists its flags and commands.`,
 	}
 }
 
-// become replaces this process by program and returns only on failure. Signals and the exit status
-// are then the program's own.
+// become replaces this process with program and returns only on failure. Signals and the exit
+// status are then the program's own.
 func become(program string, args []string) error {
 	err := syscall.Exec(program, append([]string{program, "rehearse"}, args...), os.Environ())
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("starting a rehearsal: %q does not exist: run `make build` in the checkout", program)
+		return fmt.Errorf("starting a rehearsal: %q does not exist; next: run `make build` in the checkout "+
+			"(the first build takes about half an hour)", program)
 	}
 	return fmt.Errorf("starting a rehearsal with %q: %w", program, err)
 }

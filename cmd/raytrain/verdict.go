@@ -20,29 +20,28 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-const verdictHelp = `Read the NCCL logs of a run, in whatever form they were collected, and report
-whether the traffic of every rank between nodes used EFA, with the log lines
-that prove it. Nothing leaves this machine.
+const verdictHelp = `Read the NCCL logs of a run and report whether the traffic of every rank between
+nodes used EFA, with the log lines that prove it. Nothing leaves this machine.
 
 A PATH is a file, a folder (all files below it) or - for standard input. Files
-may be compressed (.gz, .zst) or tar archives. One file that cannot be read is
-an error, because the evidence would be incomplete.
+may be compressed (.gz, .zst) or tar archives. It is an error if any file
+cannot be read.
 
 Steps:
   1. Run the job with NCCL_DEBUG=INFO and without NCCL_DEBUG_SUBSYS. One file for
      each process is best: NCCL_DEBUG_FILE=/tmp/nccl.%h.%p
   2. Collect the logs of every rank on every node.
-  3. Run this command on them. --world-size and --nodes make it fail when ranks
-     or nodes are missing.
+  3. Run this command on the logs. With --world-size and --nodes, missing ranks or
+     nodes are an error.
   4. If the verdict is not efa, do what the report's "next" line says.
      --explain CODE has more about a finding.
 
 Exit status:
   0  efa           all traffic between nodes used EFA, and the logs prove it
-  1                usage or I/O error; there is no verdict
+  1                usage or I/O error (no verdict)
   2  not-efa       all traffic between nodes in the logs used something else
   3  mixed         part of the traffic used EFA, part did not
-  4  inconclusive  the logs prove neither; the findings name what is missing`
+  4  inconclusive  the logs do not prove either; the findings list what is missing`
 
 // verdictFlags are the flags of `raytrain verdict`.
 type verdictFlags struct {
@@ -85,12 +84,12 @@ func newVerdictCommand() *cobra.Command {
 	set := command.Flags()
 	set.StringVar(&flags.format, "format", render.Formats()[0].Name, "output format: "+formatNames())
 	set.BoolVar(&flags.proof, "proof", false, "show the log lines that the verdict is based on")
-	set.StringVar(&flags.explain, "explain", "", "explain the finding with this code, and judge nothing")
+	set.StringVar(&flags.explain, "explain", "", "explain the finding with this code and exit")
 	set.IntVar(&flags.judge.WorldSize, "world-size", 0, "number of ranks that the run must have")
 	set.IntVar(&flags.judge.Nodes, "nodes", 0, "number of nodes that the run must use")
 	set.StringVar(&flags.judge.Provider, "provider", "efa", "libfabric provider that the run must use")
 	set.BoolVar(&flags.judge.Completed, "completed", false,
-		"the job is known to have ended well, which proves point-to-point channels")
+		"the job succeeded; needed to prove point-to-point channels")
 	return command
 }
 
@@ -128,7 +127,7 @@ func (f *verdictFlags) run(command *cobra.Command, paths []string) error {
 	return nil
 }
 
-// problems lists the expectations that no run can meet.
+// problems lists invalid flag values.
 func (f *verdictFlags) problems() []error {
 	var problems []error
 	size, nodes := f.judge.WorldSize, f.judge.Nodes
@@ -191,7 +190,7 @@ func collectAndJudge(
 	return nccl.Judge(ctx, sources, opts)
 }
 
-// boundMemory lets the garbage collector run seldom, because a judgement of a fraction of a second
+// boundMemory makes the garbage collector run rarely. A judgement takes a fraction of a second and
 // leaves little garbage. All memory that is not the kernel's cache of the logs stays within about
 // 64 MiB.
 func boundMemory() (restore func()) {

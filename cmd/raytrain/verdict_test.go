@@ -88,7 +88,7 @@ func TestVerdictExitStatuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"efa", []string{efa}, 0, "verdict: efa (16 ranks in evidence of 16, 2 nodes)"},
+		{"efa", []string{efa}, 0, "verdict: efa (16 of 16 ranks in evidence, 2 nodes)"},
 		{"efa as expected", []string{"--world-size", "16", "--nodes", "2", "--completed", "--provider", "efa", efa}, 0, "verdict: efa"},
 		{"more ranks expected", []string{"--world-size", "32", efa}, 4, "world-size-mismatch"},
 		{"more nodes expected", []string{"--nodes", "3", efa}, 4, "nodes-mismatch"},
@@ -175,7 +175,7 @@ func TestVerdictUsageErrors(t *testing.T) {
 		{"no path", nil, "verdict: missing argument PATH...\nusage: raytrain verdict [flags] PATH..."},
 		{"a path that is not there", []string{filepath.Join(dir, "none")}, "no such file"},
 		{"one of many that is not there", []string{dir, filepath.Join(dir, "none")}, "no such file"},
-		{"an empty folder", []string{t.TempDir()}, "no file in it"},
+		{"an empty folder", []string{t.TempDir()}, "no files found"},
 		{"format", []string{"--format", "yaml", dir}, `--format "yaml": must be one of text|json|html|markdown|junit`},
 		{"world size", []string{"--world-size", "-1", dir}, "--world-size -1"},
 		{"nodes", []string{"--nodes", "-2", dir}, "--nodes -2"},
@@ -202,7 +202,7 @@ func TestVerdictExplainsFindings(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 0, status)
 		assert.True(t, strings.HasPrefix(out, code+" ("), out)
-		for _, part := range []string{"\nWhat it means:\n  ", "\nHow it comes about:\n  ", "\nSources:\n  "} {
+		for _, part := range []string{"\nMeaning:\n  ", "\nWhy it happens:\n  ", "\nSources:\n  "} {
 			assert.Contains(t, out, part, code)
 		}
 	}

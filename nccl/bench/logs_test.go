@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLogs holds that each log has the given size and is judged efa.
+// TestLogs checks that each log has the given size and is judged efa.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	const want = 8 << 20

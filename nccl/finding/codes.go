@@ -1,5 +1,4 @@
-// Package finding names what the evidence can show: the codes of findings, their causes, the next
-// steps, and how each comes about.
+// Package finding defines the finding codes with their causes, next steps and explanations.
 package finding
 
 import (
@@ -8,8 +7,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Code names one thing that evidence can show. Its text form is the stable, kebab-case code of a
-// report's finding.
+// Code identifies a finding. Its text form is the stable, kebab-case code of a report's finding.
 type Code uint8
 
 // The finding codes, in the order in which findings of one severity are listed: what explains
@@ -17,7 +15,7 @@ type Code uint8
 const (
 	None Code = iota // no finding
 
-	// What kept the network plugin from working, which mostly explains the rest.
+	// What kept the network plugin from working, which usually explains the rest.
 	PluginNotFound
 	PluginLoadError
 	LibfabricTooOld
@@ -114,17 +112,17 @@ func Codes() []Code {
 	return all
 }
 
-// Variant is a circumstance that changes the words of a finding.
+// Variant selects other words for a finding.
 type Variant uint8
 
 const (
-	// Plain is every other circumstance.
+	// Plain is the default.
 	Plain Variant = iota
-	// Chosen: a network or provider was chosen, and no channel shows that it was used.
+	// Chosen means that a network or provider was chosen, and no channel shows that it was used.
 	Chosen
-	// OffEFA: the channels concerned are not on EFA.
+	// OffEFA means that the channels concerned are not on EFA.
 	OffEFA
-	// Harmless: what follows shows that it did not decide anything.
+	// Harmless means that later lines show that it had no effect.
 	Harmless
 )
 
@@ -137,7 +135,7 @@ func (c Code) Describe(v Variant) (severity report.Severity, cause, next string)
 	case c == ProviderNotEFA && v == Chosen:
 		return r.severity, "the plugin selected a libfabric provider other than efa; no channel shows that it was used", r.next
 	case c == NeverConnected && v == OffEFA:
-		return r.severity, "channels were set up and never connected",
+		return r.severity, "channels were set up but never connected",
 			"look for a rank that hangs or crashed, and check that the nodes reach each other on the network named here"
 	}
 	if v == Harmless && r.severity == report.Error {
@@ -150,7 +148,7 @@ func (c Code) Describe(v Variant) (severity report.Severity, cause, next string)
 type Explanation struct {
 	Code     string
 	Severity report.Severity
-	// Meaning is what the finding says, How in which way it comes about, and Next what to do.
+	// Meaning is what the finding means, How why it happens, Next what to do.
 	Meaning, How, Next string
 	// Sources are the source files, issues and documents that it is based on.
 	Sources []string

@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 )
 
-// TestExplain holds that every code has all its words, and a name of its own.
+// TestExplain checks that every code has complete texts and a unique name.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -2,7 +2,7 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// brokenRows: what broke the traffic.
+// brokenRows contains the findings about broken traffic.
 var brokenRows = map[Code]words{
 	MemoryRegistrationFailed: {
 		name: "memory-registration-failed", severity: report.Error,
@@ -18,16 +18,16 @@ var brokenRows = map[Code]words{
 		name: "remote-rails-differ", severity: report.Error,
 		cause: "two ranks use different numbers of network devices for one connection: " +
 			"OFI_NCCL_FORCE_NUM_RAILS differs, or the instance types do",
-		next: "use one instance type in the job, and unset OFI_NCCL_FORCE_NUM_RAILS or set it " +
-			"alike everywhere",
+		next: "use one instance type in the job, and unset OFI_NCCL_FORCE_NUM_RAILS or set it to the " +
+			"same value on all nodes",
 		how: "The plugin stripes a connection over several devices (rails) and requires the same " +
 			"number on both sides.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_rdma.cpp"},
 	},
 	TransferFailed: {
 		name: "transfer-failed", severity: report.Error,
-		cause: "a request completed with an error: mostly the security group blocks EFA traffic " +
-			"between the nodes (RC 20 and 103), else the peer went away",
+		cause: "a request failed: usually the security group blocks EFA traffic between the nodes (RC " +
+			"20 and 103); otherwise the peer ended",
 		next: "check that the security group of the EFA interfaces allows all traffic from and to " +
 			"itself, in both directions; then read the peer's log at that time",
 		how: "EFA sends over its own protocol, so that a security group which allows TCP may " +
@@ -45,8 +45,8 @@ var brokenRows = map[Code]words{
 	},
 	MagicFlood: {
 		name: "socket-magic-flood", severity: report.Error,
-		cause: "a socket received bytes that no NCCL socket sends: the other rank uses another " +
-			"network, or another program connects to the port",
+		cause: "a socket received data that is not from NCCL: the other rank uses another network, or " +
+			"another program connects to the port",
 		next: "give every rank the same NCCL_NET and one image; see the finding " +
 			"two-networks-in-communicator",
 		how: "Each NCCL socket begins with a fixed number and a type. A rank on another network, " +
@@ -55,8 +55,8 @@ var brokenRows = map[Code]words{
 	},
 	TwoNetworks: {
 		name: "two-networks-in-communicator", severity: report.Error,
-		cause: "ranks of one communicator chose different networks; they cannot talk, so the job " +
-			"hangs or aborts",
+		cause: "ranks of one communicator chose different networks; they cannot communicate, so the " +
+			"job hangs or aborts",
 		next: "give every rank the same NCCL_NET, NCCL_NET_PLUGIN and FI_PROVIDER and the same " +
 			"image, then run again",
 		how: "The plugin worked on some ranks and not on others, so that one side waits on EFA " +
@@ -75,8 +75,8 @@ var brokenRows = map[Code]words{
 	RemoteLost: {
 		name: "remote-lost", severity: report.Warning,
 		cause:   "a peer closed its connection or timed out",
-		next:    "find the rank that stopped first: its log holds the reason",
-		how:     "The peer crashed, was killed, or timed out. This rank only notices it.",
+		next:    "find the rank that stopped first: its log contains the reason",
+		how:     "The peer crashed, was killed, or timed out. This rank only reports it.",
 		sources: []string{"NCCL src/misc/socket.cc"},
 	},
 }

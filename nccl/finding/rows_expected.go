@@ -2,18 +2,18 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// expectedRows: what does not fit what was expected.
+// expectedRows contains the findings about unmet expectations.
 var expectedRows = map[Code]words{
 	WorldSizeMismatch: {
 		name: "world-size-mismatch", severity: report.Error,
-		cause:   "the widest communicator has another number of ranks than expected",
+		cause:   "the largest communicator does not have the expected number of ranks",
 		next:    "check the number of workers and GPUs per worker, and that these are this run's logs",
 		how:     "--world-size, or the gate, gave a number of ranks that no communicator has.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	NodesMismatch: {
 		name: "nodes-mismatch", severity: report.Error,
-		cause:   "the run has another number of nodes than expected",
+		cause:   "the run does not have the expected number of nodes",
 		next:    "check the number of nodes and pods, and that these are this run's logs",
 		how:     "--nodes, or the gate, gave a number of nodes that the run does not show.",
 		sources: []string{"NCCL src/init.cc"},
@@ -21,7 +21,7 @@ var expectedRows = map[Code]words{
 	ProviderUnexpected: {
 		name: "provider-unexpected", severity: report.Error,
 		cause:   "the run used efa although another provider was expected",
-		next:    "drop --provider, or fix FI_PROVIDER",
+		next:    "remove --provider, or correct FI_PROVIDER",
 		how:     "--provider names a provider other than efa.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_net.cpp"},
 	},

@@ -2,11 +2,11 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// lookRows: what needs a look.
+// lookRows contains the findings that need a look.
 var lookRows = map[Code]words{
 	SeveralRuns: {
 		name: "several-runs", severity: report.Warning,
-		cause:   "the evidence holds more than one run; each was judged, and the worst decides",
+		cause:   "the logs are from more than one run; the worst verdict is reported",
 		next:    "judge one run at a time: one folder per submission",
 		how:     "The communicators in evidence share no process.",
 		sources: []string{"DESIGN.md"},
@@ -15,7 +15,7 @@ var lookRows = map[Code]words{
 		name: "stale-run", severity: report.Warning,
 		cause: "two processes have the same rank of one communicator: logs of an earlier run are " +
 			"among these",
-		next:    "remove the older files; give each run a folder of its own",
+		next:    "remove the older files; give each run its own folder",
 		how:     "Files of an earlier run are in the same folder, or two runs share a communicator id.",
 		sources: []string{"NCCL src/init.cc"},
 	},
@@ -37,14 +37,14 @@ var lookRows = map[Code]words{
 		name: "unexplained-warning", severity: report.Warning,
 		cause:   "NCCL or its plugin printed a warning that raytrain has no explanation for",
 		next:    "read the line; search for it in the issues of NVIDIA/nccl and aws/aws-ofi-nccl",
-		how:     "The line is shown as it is, because a warning often explains what follows it.",
+		how:     "The line is shown because a warning often explains later errors.",
 		sources: []string{"NCCL src/debug.cc"},
 	},
 	HostsShareName: {
 		name: "hosts-share-name", severity: report.Note,
 		cause: "fewer host names than nodes: hosts share a name, so that every NET channel counts " +
 			"as traffic between nodes",
-		next: "give each node a host name of its own for a clearer report",
+		next: "give each node its own host name for a clearer report",
 		how: "gethostname() returns the same on several machines, as in images with a fixed host " +
 			"name.",
 		sources: []string{"nccl-tests#188"},
@@ -60,7 +60,7 @@ var lookRows = map[Code]words{
 	FewerDevices: {
 		name: "fewer-devices", severity: report.Warning,
 		cause: "the plugin found more EFA devices than the channels use",
-		next: "check NCCL_IB_HCA-like filters, the topology file, and that one process does not " +
+		next: "check filters such as NCCL_IB_HCA, the topology file, and that one process does not " +
 			"hide GPUs from NCCL",
 		how:     "The plugin printed a larger number of devices than the channels name.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_net.cpp"},
@@ -77,8 +77,8 @@ var lookRows = map[Code]words{
 		name: "unused-communicator", severity: report.Note,
 		cause: "no rank used the communicator",
 		next:  "nothing to do: it carried no traffic",
-		how: "Frameworks make communicators that they never use, such as one for the whole world " +
-			"beside the groups.",
+		how: "Frameworks create communicators that they do not use, such as one for the whole world in " +
+			"addition to the groups.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	RCCL: {

@@ -2,19 +2,19 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// missingRows: what is missing from the evidence.
+// missingRows contains the findings about missing evidence.
 var missingRows = map[Code]words{
 	AttemptFailed: {
 		name: "attempt-failed", severity: report.Error,
 		cause: "a process failed before it joined any communicator",
 		next:  "read its WARN lines; judge only the last attempt's files",
-		how: "A process chose no usable network, or another one than EFA, and made no " +
-			"communicator, beside a run that did. An attempt of its own proves nothing.",
+		how: "The logs contain a process that found no usable network, or chose one other than EFA, " +
+			"and created no communicator. Such an attempt proves nothing.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	NoNCCLLines: {
 		name: "no-nccl-lines", severity: report.Error,
-		cause:   "the evidence holds no NCCL record at all",
+		cause:   "the logs contain no NCCL lines",
 		next:    "set NCCL_DEBUG=INFO in every rank's environment and collect every rank's output",
 		how:     "NCCL prints nothing unless NCCL_DEBUG is set.",
 		sources: []string{"NCCL src/debug.cc"},
@@ -31,8 +31,8 @@ var missingRows = map[Code]words{
 		name: "subsystem-mask", severity: report.Error,
 		cause: "NCCL_DEBUG_SUBSYS hides NCCL's INIT lines, which the proof needs",
 		next:  "unset NCCL_DEBUG_SUBSYS, or include INIT in it",
-		how: "NCCL_DEBUG_SUBSYS replaces the default list of subsystems. The network, the " +
-			"communicators and Connected are of INIT.",
+		how: "NCCL_DEBUG_SUBSYS replaces the default list of subsystems. The lines about networks, " +
+			"communicators and connections belong to INIT.",
 		sources: []string{"NCCL src/debug.cc"},
 	},
 	OneHost: {
@@ -51,8 +51,8 @@ var missingRows = map[Code]words{
 		cause: "host names or processes were removed from the log, so that no rank can be proven",
 		next: "judge the original log, or give each rank its own file: " +
 			"NCCL_DEBUG_FILE=/tmp/nccl.%h.%p",
-		how: "A proof needs to know which process printed a line. Proof of another network does " +
-			"not: one channel over sockets is enough.",
+		how: "To prove EFA, the process of each line must be known. One channel over sockets is enough " +
+			"to prove another network.",
 		sources: []string{"NCCL src/debug.cc"},
 	},
 	RayDeduplicated: {
@@ -61,23 +61,22 @@ var missingRows = map[Code]words{
 			"and sockets count as equal to it",
 		next: "set RAY_DEDUP_LOGS=0, or judge the workers' own files below " +
 			"/tmp/ray/session_latest/logs",
-		how: "Ray compares lines without the words that hold digits, so that a channel over Libfabric " +
-			"and one over sockets are the same to it, and prints only one of them.",
+		how: "Ray compares lines without the words that contain digits, so that a channel over " +
+			"Libfabric and one over sockets are the same to it, and prints only one of them.",
 		sources: []string{"Ray python/ray/_private/ray_logging"},
 	},
 	LogCut: {
 		name: "log-cut", severity: report.Error,
-		cause: "the log is an excerpt: it begins after NCCL's first lines, ends early, or holds " +
+		cause: "the log is an excerpt: it begins after NCCL's first lines, ends early, or contains " +
 			"only some of its lines (rotated, truncated, killed, a tail or a grep)",
 		next: "collect the whole file; kubectl logs needs --tail=-1, and a container's log must " +
 			"not rotate within the run",
-		how: "Lines that every process prints while it makes a communicator are not there, " +
-			"although nothing hid them.",
+		how:     "Lines that every process prints are missing, although nothing hid them.",
 		sources: []string{"NCCL src/init.cc", "NVIDIA/aicr#2331"},
 	},
 	TornLines: {
 		name: "torn-lines", severity: report.Error,
-		cause: "channel lines are torn, and what they hid may be another transport",
+		cause: "some channel lines are incomplete and may hide another transport",
 		next: "give each rank its own file with NCCL_DEBUG_FILE=/tmp/nccl.%h.%p instead of one " +
 			"shared pipe",
 		how: "Several processes write to one pipe, in blocks, so that a line of one ends inside " +
@@ -104,8 +103,7 @@ var missingRows = map[Code]words{
 		cause: "a rank of a communicator is not in evidence",
 		next: "collect every rank's log: NCCL_DEBUG_FILE=/tmp/nccl.%h.%p on each node, or the Ray " +
 			"workers' .out files of every node",
-		how: "Every rank prints its own lines. One that is not there may have used another " +
-			"network.",
+		how:     "Every rank prints its own lines. A missing rank may have used another network.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	NetworkUnknown: {
@@ -128,7 +126,7 @@ var missingRows = map[Code]words{
 	},
 	InitIncomplete: {
 		name: "init-incomplete", severity: report.Error,
-		cause: "a rank began to join a communicator and never finished",
+		cause: "a rank started to join a communicator but did not finish",
 		next:  "look for a rank that is missing or failed: the others wait for it",
 		how: "A rank prints Init START, waits for all others, and prints Init COMPLETE. When one " +
 			"is missing or failed, the rest waits.",
@@ -153,7 +151,7 @@ var missingRows = map[Code]words{
 	PointToPointUnproven: {
 		name: "point-to-point-unproven", severity: report.Error,
 		cause: "point-to-point channels print no line once they are connected",
-		next:  "pass --completed if the job is known to have ended well",
+		next:  "pass --completed if the job succeeded",
 		how: "A send or receive opens channels with connection index 1, for which NCCL prints no " +
 			"Connected line.",
 		sources: []string{"NCCL src/transport/net.cc"},

@@ -2,16 +2,16 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// pluginRows: what kept the network plugin from working, which mostly explains the rest.
+// pluginRows contains the findings about the network plugin, which usually explain the rest.
 var pluginRows = map[Code]words{
 	PluginNotFound: {
 		name: "plugin-not-found", severity: report.Error,
 		cause: "NCCL could not find the network plugin's library (aws-ofi-nccl)",
-		next: "run `ls /opt/amazon/ofi-nccl/lib*/libnccl-net*.so` in the image and put that folder " +
-			"on LD_LIBRARY_PATH; NCCL_NET_PLUGIN=ofi",
-		how: "NCCL looks for libnccl-net.so, or the name in NCCL_NET_PLUGIN, when a process makes " +
-			"its first communicator. Without it NCCL uses its own networks, InfiniBand or " +
-			"sockets, and says so only in this line.",
+		next: "run `ls /opt/amazon/ofi-nccl/lib*/libnccl-net*.so` in the image, add that folder to " +
+			"LD_LIBRARY_PATH, and set NCCL_NET_PLUGIN=ofi",
+		how: "NCCL looks for libnccl-net.so, or the name in NCCL_NET_PLUGIN, when a process creates " +
+			"its first communicator. Without it NCCL uses its own networks, InfiniBand or sockets, and " +
+			"reports it only in this line.",
 		sources: []string{"NCCL src/plugin/net.cc and src/plugin/plugin_open.cc (src/net.cc in old releases)"},
 	},
 	PluginLoadError: {
@@ -20,8 +20,8 @@ var pluginRows = map[Code]words{
 			"is absent or too old",
 		next: "run `ldd` on the plugin's library in the image and install what is missing " +
 			"(libfabric.so, libhwloc.so, a newer glibc)",
-		how: "The loader found the plugin and then refused it: a library that it links to is " +
-			"absent or too old. NCCL goes on with its own networks.",
+		how: "The loader found the plugin and then refused it: a library that it links to is absent or " +
+			"too old. NCCL continues with its own networks.",
 		sources: []string{"NCCL src/plugin/net.cc and src/plugin/plugin_open.cc (src/net.cc in old releases)"},
 	},
 	LibfabricTooOld: {
@@ -35,7 +35,8 @@ var pluginRows = map[Code]words{
 	},
 	GetinfoFailed: {
 		name: "fi-getinfo-failed", severity: report.Error,
-		cause: "libfabric could not list its providers: mostly the container has no /dev/infiniband",
+		cause: "libfabric could not list its providers, usually because the container has no " +
+			"/dev/infiniband",
 		next: "request vpc.amazonaws.com/efa in the pod (or --device /dev/infiniband with docker), " +
 			"then run `fi_info -p efa` in it",
 		how: "The plugin asks libfabric for providers with fi_getinfo(). With FI_PROVIDER=efa and " +
@@ -65,12 +66,12 @@ var pluginRows = map[Code]words{
 	GDRRefused: {
 		name: "gdr-refused", severity: report.Error,
 		cause: "GPUDirect RDMA was expected on this instance type and could not be used; the plugin " +
-			"then refuses its endpoints",
+			"then fails to create endpoints",
 		next: "run `fi_info -p efa -t FI_EP_RDM -c FI_HMEM`: it must list a device; if not, " +
 			"install the EFA driver with GPUDirect support (`modinfo efa | grep gdr`)",
 		how: "On p4d and later the plugin requires GPU memory support (FI_HMEM) of the provider. " +
-			"Without it the plugin prints this line and fails when it makes the first endpoint, " +
-			"so that later errors name the endpoint.",
+			"Without it the plugin prints this line and fails when it creates the first endpoint, so that " +
+			"later errors name the endpoint.",
 		sources: []string{"aws-ofi-nccl src/platform-aws.cpp", "aws-ofi-nccl#889"},
 	},
 	EndpointFailed: {
@@ -95,7 +96,7 @@ var pluginRows = map[Code]words{
 	PluginInitFailed: {
 		name: "plugin-init-failed", severity: report.Error,
 		cause: "the network plugin did not initialize; NCCL then tries its own networks",
-		next:  "read the WARN lines before it, and pin NCCL_NET=Libfabric so that this stops the job",
+		next:  "read the WARN lines before it, and set NCCL_NET=Libfabric, so that the job fails instead",
 		how: "Every protocol of the plugin failed. NCCL ignores the plugin and chooses InfiniBand " +
 			"or sockets, unless NCCL_NET names the plugin.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_net.cpp"},
@@ -128,8 +129,8 @@ var pluginRows = map[Code]words{
 	DuplicateGPU: {
 		name: "duplicate-gpu", severity: report.Error,
 		cause: "two ranks use the same GPU",
-		next: "give each rank a GPU of its own: check CUDA_VISIBLE_DEVICES and the GPUs that each " +
-			"worker requests",
+		next: "give each rank its own GPU: check CUDA_VISIBLE_DEVICES and the GPUs that each worker " +
+			"requests",
 		how:     "NCCL refuses a communicator in which two ranks of one host have the same bus id.",
 		sources: []string{"NCCL src/init.cc"},
 	},

@@ -2,7 +2,7 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// proofRows: the lines that a verdict is based on.
+// proofRows contains the lines that a verdict is based on.
 var proofRows = map[Code]words{
 	ProofProvider: {
 		name: "proof-provider", severity: report.Note,

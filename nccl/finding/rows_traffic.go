@@ -2,21 +2,20 @@ package finding
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
-// trafficRows: what the traffic used.
+// trafficRows contains the findings about the network that was used.
 var trafficRows = map[Code]words{
 	MixedTransports: {
 		name: "mixed-transports", severity: report.Error,
 		cause: "part of the inter-node traffic used EFA and part did not",
-		next: "compare the ranks listed on each transport: one image, one environment and one EFA " +
-			"device request must hold for every node",
+		next: "compare the ranks listed on each transport: all nodes must use the same image, " +
+			"environment and EFA device request",
 		how:     "Some ranks or communicators used EFA and others did not.",
 		sources: []string{"DESIGN.md"},
 	},
 	ProviderNotEFA: {
 		name: "provider-not-efa", severity: report.Error,
-		cause: "the plugin is in use, but over a libfabric provider other than efa: same NCCL " +
-			"lines, kernel TCP or another fabric below",
-		next: "set FI_PROVIDER=efa, and run `fi_info -p efa` in the pod: it must list a device",
+		cause: "the plugin uses a libfabric provider other than efa; the NCCL lines look the same",
+		next:  "set FI_PROVIDER=efa, and run `fi_info -p efa` in the pod: it must list a device",
 		how: "The plugin works over any libfabric provider. Its NCCL lines are the same over tcp, " +
 			"cxi and verbs; only the selected provider differs.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_net.cpp", "aws-ofi-nccl#803"},
@@ -25,17 +24,17 @@ var trafficRows = map[Code]words{
 		name: "other-network", severity: report.Error,
 		cause: "inter-node channels run over a network that is not EFA; NCCL changes to it without " +
 			"a warning",
-		next: "pin NCCL_NET=Libfabric so that the next run aborts instead, and read the plugin " +
-			"findings of this report for the reason",
-		how: "NCCL chooses the first network that works: the plugin, then InfiniBand, then " +
-			"sockets. A job over sockets ends well, only slower.",
+		next: "set NCCL_NET=Libfabric so that the next run fails instead, and read the plugin findings " +
+			"of this report for the reason",
+		how: "NCCL chooses the first network that works: the plugin, then InfiniBand, then sockets. A " +
+			"job over sockets succeeds, but is slower.",
 		sources: []string{"NCCL src/transport/net.cc", "NCCL src/init.cc"},
 	},
 	NetworkMismatch: {
 		name: "channel-off-network", severity: report.Error,
-		cause: "a channel names another network than the one its rank said it uses",
-		next: "collect each rank's log in a file of its own (NCCL_DEBUG_FILE=/tmp/nccl.%h.%p) and " +
-			"judge those",
+		cause: "a channel uses a network other than the one that its rank reported",
+		next: "collect each rank's log in its own file (NCCL_DEBUG_FILE=/tmp/nccl.%h.%p) and judge " +
+			"those",
 		how:     "Lines of two processes were mixed in one log, or a line was changed.",
 		sources: []string{"NCCL src/transport/net.cc"},
 	},
@@ -59,13 +58,13 @@ var trafficRows = map[Code]words{
 	},
 	NeverConnected: {
 		name: "never-connected", severity: report.Error,
-		cause: "channels were set up and never connected: on EFA the usual reason is a security " +
-			"group without self-referencing egress",
+		cause: "channels were set up but never connected: on EFA the usual reason is a security group " +
+			"without self-referencing egress",
 		next: "check that the EFA security group allows all traffic from and to itself, in both " +
 			"directions; then look for a hang or crash of a peer",
-		how: "NCCL prints a channel when it is set up and `Connected all rings` once the " +
-			"connection works. A job that hangs in between has only the first. With EFA, a " +
-			"security group that blocks traffic looks like this.",
+		how: "NCCL prints a channel when it is set up and `Connected all rings` once the connection " +
+			"works. A job that hangs in between prints only the first. This happens when a security group " +
+			"blocks EFA traffic.",
 		sources: []string{"NCCL src/transport/net.cc", "NCCL src/init.cc", "nccl#1597", "aws-ofi-nccl#24"},
 	},
 }

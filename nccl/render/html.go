@@ -26,7 +26,7 @@ const (
 	pageOpen = 64
 )
 
-// page is what the template shows.
+// page holds the data of the template.
 type page struct {
 	summary
 	Style     template.CSS
@@ -145,7 +145,7 @@ func mark(v report.Verdict) string {
 // maxInputs is the most paths that a report names.
 const maxInputs = 8
 
-// origin says when and from what a report was made, as far as the options say.
+// origin returns when and from which inputs a report was made.
 func origin(opts Options) string {
 	var words []string
 	if !opts.Made.IsZero() {

@@ -139,7 +139,7 @@ func failureOfRank(t tile, errors []report.Finding) *junitFailure {
 	}
 }
 
-// properties says what the suite was made of and when.
+// properties returns what the suite was made of and when.
 func properties(r report.Report, opts Options) []junitProperty {
 	list := []junitProperty{{"verdict", string(r.Verdict)}, {"summary", headline(r)}}
 	if r.Rehearsed {

@@ -11,7 +11,7 @@ type legend struct {
 	Name, About string
 }
 
-// legends lists the colors, the most alarming first.
+// legends returns the colors, worst first.
 func legends() []legend {
 	return []legend{
 		{report.TrafficOther, "not EFA", "between nodes, on sockets, tcp, InfiniBand or another network"},
@@ -19,11 +19,11 @@ func legends() []legend {
 		{report.TrafficUnknown, "unknown", "between nodes, but no line shows the provider"},
 		{report.TrafficEFA, "EFA", "between nodes, on the libfabric provider efa"},
 		{report.TrafficLocal, "inside the node", "P2P or shared memory"},
-		{report.TrafficNone, "no connection", "in evidence, without a connection of its own"},
+		{report.TrafficNone, "no connection", "in evidence, without connections"},
 	}
 }
 
-// alarming reports whether traffic needs a look.
-func alarming(t report.Traffic) bool {
+// bad reports whether traffic needs a look.
+func bad(t report.Traffic) bool {
 	return t == report.TrafficOther || t == report.TrafficUnknown || t == missing
 }

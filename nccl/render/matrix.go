@@ -88,9 +88,9 @@ func (m matrix) draw(edges []report.Edge) picture {
 			Traffic: q.traffic,
 			Title:   m.names[q.from*m.group] + " to " + m.names[q.to*m.group] + kindsText(q.kinds),
 		}
-		if alarming(q.traffic) && m.size < alarmCell {
-			c.X, c.Y = c.X-(alarmCell-m.size)/2, c.Y-(alarmCell-m.size)/2
-			c.W, c.H = alarmCell, alarmCell
+		if bad(q.traffic) && m.size < badCell {
+			c.X, c.Y = c.X-(badCell-m.size)/2, c.Y-(badCell-m.size)/2
+			c.W, c.H = badCell, badCell
 		}
 		if m.size > 6 {
 			c.X, c.Y, c.W, c.H = c.X+1, c.Y+1, c.W-2, c.H-2

@@ -24,8 +24,8 @@ type node struct {
 	Tiles []tile
 }
 
-// nodes sorts the ranks of the report, and those that are missing from it, into nodes. guessed
-// reports that hosts share names, so that nodes get equal shares of the ranks, in their order.
+// nodes groups the ranks by node, including missing ranks. guessed reports whether hosts share
+// names; nodes then get equal shares of the ranks, in their order.
 func nodes(r report.Report) (list []node, guessed bool) {
 	known := map[int]report.Rank{}
 	hosts := map[string]bool{}

@@ -8,11 +8,11 @@ import (
 )
 
 // Sizes of the pictures, in pixels. A picture is at most canvas wide. A cell that needs a look is
-// never smaller than alarmCell, so that one bad pair among a quarter of a million stays visible.
+// never smaller than badCell, so that one bad pair among a quarter of a million stays visible.
 const (
 	canvas      = 1040.0
 	largestCell = 36.0
-	alarmCell   = 8.0
+	badCell     = 8.0
 	labelWidth  = 190.0
 	// labeled is the most rows that have a name each.
 	labeled = 32
@@ -109,8 +109,8 @@ func (p *picture) blocks(list []node, widest int) {
 	p.Width = canvas
 }
 
-// Extra is drawn over a cell: its text, and a sign for what is not on EFA or not in evidence, because
-// color must not be the only sign.
+// Extra returns what is drawn on top of a cell: its text and, because color must not be the only
+// difference, a pattern if it is not on EFA or not in evidence.
 func (c cell) Extra() template.HTML {
 	right, bottom := num(c.X+c.W), num(c.Y+c.H)
 	x, y := num(c.X), num(c.Y)

@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Options says how a report is written and what it was made from. The zero value suits a file.
+// Options holds how a report is written and what it was made from. The zero value suits a file.
 type Options struct {
 	// Made is when the report was made; the zero time leaves it out.
 	Made time.Time

@@ -16,7 +16,7 @@ type summary struct {
 	Headline string
 	// Next is the one thing to do, and Code the finding that asks for it; "" for none.
 	Next, Code string
-	// Counts says how many findings of each severity follow.
+	// Counts is the number of findings of each severity.
 	Counts string
 	// Findings are the errors and warnings, Notes the rest, Proof the lines that the verdict is
 	// based on.
@@ -36,14 +36,14 @@ func summarize(r report.Report) summary {
 		}
 	}
 	s.Counts = counts(s)
-	s.Next = "nothing: the run is proven"
+	s.Next = "nothing to do: EFA is proven"
 	if r.Verdict != report.EFA {
 		s.Next = "set NCCL_DEBUG=INFO, run the job again and judge the logs of every rank"
 		if len(s.Findings) > 0 {
 			s.Next, s.Code = s.Findings[0].Next, s.Findings[0].Code
 		}
 	} else if len(s.Findings) > 0 {
-		s.Next = "nothing is required: the run is proven; look at the warnings when there is time"
+		s.Next = "nothing required: EFA is proven; see the warnings"
 	}
 	return s
 }
@@ -61,12 +61,12 @@ func headline(r report.Report) string {
 		if r.WorldSize != nil {
 			all = fmt.Sprintf("all %d ranks", *r.WorldSize)
 		}
-		return fmt.Sprintf("The job used EFA: the logs prove it for all traffic %s, on %s.", between, all)
+		return fmt.Sprintf("The job used EFA. The logs prove it for all traffic %s, on %s.", between, all)
 	case report.NotEFA:
 		if others == "" {
 			others = "another network"
 		}
-		return fmt.Sprintf("The job did not use EFA: its traffic %s used %s instead.", between, others)
+		return fmt.Sprintf("The job did not use EFA: the traffic %s used %s.", between, others)
 	case report.Mixed:
 		if others == "" {
 			others = "another network"
@@ -108,7 +108,7 @@ func isLibfabric(network string) bool {
 	return slices.Contains([]string{"AWS Libfabric", "Libfabric", "OFI"}, network)
 }
 
-// plainProvider says what a libfabric provider is called outside libfabric.
+// plainProvider returns what a libfabric provider is called outside libfabric.
 func plainProvider(name string) string {
 	if name == "tcp" || name == "sockets" {
 		return "TCP through libfabric"
@@ -116,7 +116,7 @@ func plainProvider(name string) string {
 	return "libfabric's provider " + name
 }
 
-// plainNetwork says what a network is called outside NCCL.
+// plainNetwork returns what a network is called outside NCCL.
 func plainNetwork(network string) string {
 	switch {
 	case network == "Socket":
@@ -142,7 +142,7 @@ func bySeverity(list []report.Finding) []report.Finding {
 	return list
 }
 
-// counts says how many findings a report lists, such as "1 error, 2 notes, 4 proof lines".
+// counts returns how many findings a report lists, such as "1 error, 2 notes, 4 proof lines".
 func counts(s summary) string {
 	errors := 0
 	for _, f := range s.Findings {
@@ -168,13 +168,13 @@ func counts(s summary) string {
 	return strings.Join(words, ", ")
 }
 
-// extent says how much of the run is in evidence, such as "7 ranks in evidence of 8, 2 nodes".
+// extent returns how much of the run is in evidence, such as "7 of 8 ranks in evidence, 2 nodes".
 func extent(r report.Report) string {
 	nodes := "? nodes"
 	if r.Nodes != nil {
 		nodes = plural(*r.Nodes, "node")
 	}
-	return fmt.Sprintf("%s ranks in evidence of %s, %s",
+	return fmt.Sprintf("%s of %s ranks in evidence, %s",
 		number(r.RanksSeen, "?"), number(r.WorldSize, "?"), nodes)
 }
 

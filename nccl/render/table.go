@@ -25,8 +25,8 @@ type row struct {
 	Cells   []string
 }
 
-// rankTable lists the ranks, those without evidence too: first what needs a look, then the others.
-// It names runs and communicators where there are several.
+// rankTable lists the ranks, including those without evidence, problems first. It names runs and
+// communicators where there are several.
 func rankTable(r report.Report, most int) table {
 	t := table{Title: "Ranks", Header: []string{
 		"rank", "run", "communicator", "host", "pid", "network", "provider", "channels", "file",
@@ -54,9 +54,9 @@ func rankTable(r report.Report, most int) table {
 	return t.cut(most)
 }
 
-// order sorts what needs a look before the rest.
+// order sorts problems first.
 func order(t report.Traffic) int {
-	if alarming(t) {
+	if bad(t) {
 		return 0
 	}
 	return 1

@@ -49,7 +49,7 @@ func columns(line string) int {
 	return n
 }
 
-// TestTextTablesStayAligned holds that the last column begins at the same place in every row.
+// TestTextTablesStayAligned checks that the last column begins at the same place in every row.
 func TestTextTablesStayAligned(t *testing.T) {
 	t.Parallel()
 	for what, name := range names() {
@@ -72,7 +72,7 @@ func TestTextTablesStayAligned(t *testing.T) {
 	}
 }
 
-// TestMarkdownTablesKeepTheirCells holds that no name adds a cell, a row or markup.
+// TestMarkdownTablesKeepTheirCells checks that no name adds a cell, a row or markup.
 func TestMarkdownTablesKeepTheirCells(t *testing.T) {
 	t.Parallel()
 	for what, name := range names() {
@@ -114,7 +114,7 @@ func TestTextHasColorsOnlyWhenAsked(t *testing.T) {
 		"\x1b[31m", "", "\x1b[33m", "", "\x1b[32m", "", "\x1b[1m", "", "\x1b[0m", "").Replace(colored))
 }
 
-// TestCodeInProse holds that commands in a finding are code, and that nothing else is.
+// TestCodeInProse checks that commands in a finding are code, and that nothing else is.
 func TestCodeInProse(t *testing.T) {
 	t.Parallel()
 	for next, want := range map[string][2]string{
@@ -130,7 +130,7 @@ func TestCodeInProse(t *testing.T) {
 	}
 }
 
-// TestCountsAgree holds that the counts above the findings are those of the findings below.
+// TestCountsAgree checks that the counts above the findings are those of the findings below.
 func TestCountsAgree(t *testing.T) {
 	t.Parallel()
 	r := broken(2, 4)

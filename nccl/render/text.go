@@ -101,8 +101,8 @@ func title(f report.Finding) string {
 	return fmt.Sprintf("%s (rank %d)", f.Code, *f.Rank)
 }
 
-// details are the lines below a finding's title. Package nccl knows the beginning of the quoted
-// line, because a report may be judged with the logs beside it.
+// details are the lines below a finding's title. Package nccl recognizes the start of the quoted
+// line, so that a report among the logs is not taken for a log.
 func details(f report.Finding) []string {
 	var lines []string
 	add := func(name, text string) {

@@ -1,5 +1,5 @@
 // Package report has the types of a judged run: the verdict, the findings that explain it and the
-// table of ranks. Package nccl makes reports, and nccl/render writes them.
+// table of ranks. Package nccl creates reports, and nccl/render writes them.
 package report
 
 import (
@@ -10,16 +10,15 @@ import (
 // Verdict answers whether the traffic of every rank between nodes used EFA.
 type Verdict string
 
-// The four verdicts. Only EFA passes a gate; absence of evidence is
-// Inconclusive, never a pass.
+// The four verdicts. Only EFA passes a gate. Missing evidence is Inconclusive.
 const (
-	// EFA: every communicator that spans nodes is proven, rank by rank.
+	// EFA means that every communicator that spans nodes is proven, rank by rank.
 	EFA Verdict = "efa"
-	// NotEFA: all traffic between nodes in evidence is on something else.
+	// NotEFA means that all traffic between nodes in evidence is on something else.
 	NotEFA Verdict = "not-efa"
-	// Mixed: part of the traffic between nodes is on EFA, part is not.
+	// Mixed means that part of the traffic between nodes is on EFA, part is not.
 	Mixed Verdict = "mixed"
-	// Inconclusive: the evidence proves neither; findings name what is missing.
+	// Inconclusive means that the evidence does not prove either; findings list what is missing.
 	Inconclusive Verdict = "inconclusive"
 )
 
@@ -49,8 +48,8 @@ const (
 	Note    Severity = "note"
 )
 
-// Traffic says what a connection uses; of a rank or a communicator, what the worst of its connections
-// uses. The order from worst to best is Other, Unknown, EFA, Local, None.
+// Traffic is what a connection uses or, for a rank or communicator, its worst connection. The order
+// from worst to best is Other, Unknown, EFA, Local, None.
 type Traffic string
 
 // Between nodes, connections use EFA, something else, or a network that the evidence does not show.
@@ -128,7 +127,7 @@ type Communicator struct {
 // Rank is one rank of the run that decided the verdict, with the process behind it. Network,
 // Provider and Channels are those of Communicator, the one that decided about the rank.
 type Rank struct {
-	// Rank is the number in the widest communicator that the rank joined.
+	// Rank is the number in the largest communicator that the rank joined.
 	Rank int    `json:"rank" pulumi:"rank"`
 	Host string `json:"host" pulumi:"host"`
 	PID  int    `json:"pid" pulumi:"pid"`

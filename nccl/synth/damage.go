@@ -2,37 +2,36 @@ package synth
 
 import "slices"
 
-// Damage says what the collected evidence lacks of what the job printed, or how
-// far the job came.
+// Damage is what the collected evidence lacks of what the job printed, or how far the job came.
 type Damage string
 
 // The damages.
 const (
-	// Whole: nothing is missing.
+	// Whole means that nothing is missing.
 	Whole Damage = "whole"
-	// RankMissing: the last process left no evidence.
+	// RankMissing means that the last process left no evidence.
 	RankMissing Damage = "rank-missing"
-	// NodeMissing: the last node left none.
+	// NodeMissing means that the last node left no evidence.
 	NodeMissing Damage = "node-missing"
-	// InitIncomplete: the job hung before any connection.
+	// InitIncomplete means that the job hung before any connection.
 	InitIncomplete Damage = "init-incomplete"
-	// NeverConnected: channels were set up, and never connected.
+	// NeverConnected means that channels were set up but never connected.
 	NeverConnected Damage = "never-connected"
-	// DebugWarn: NCCL_DEBUG=WARN.
+	// DebugWarn means NCCL_DEBUG=WARN.
 	DebugWarn Damage = "debug-warn"
-	// MaskNet and MaskEnv: NCCL_DEBUG_SUBSYS=NET, and =ENV.
+	// MaskNet and MaskEnv mean NCCL_DEBUG_SUBSYS=NET and =ENV.
 	MaskNet Damage = "mask-net"
 	MaskEnv Damage = "mask-env"
-	// CutTail: the last process's lines end before its first connection worked.
+	// CutTail means that the last process's lines end before its first connection was established.
 	CutTail Damage = "cut-tail"
-	// CutHead: the last process's lines begin after its communicators were made.
+	// CutHead means that the last process's lines begin after its communicators were created.
 	CutHead Damage = "cut-head"
-	// ProviderLineLost, NetworkLineLost, ConnectedLineLost: such lines of the
-	// last process are not there.
+	// ProviderLineLost, NetworkLineLost and ConnectedLineLost mean that such lines of the last process
+	// are missing.
 	ProviderLineLost  Damage = "provider-line-lost"
 	NetworkLineLost   Damage = "network-line-lost"
 	ConnectedLineLost Damage = "connected-line-lost"
-	// OneNode: the job ran on one node only.
+	// OneNode means that the job ran on one node only.
 	OneNode Damage = "one-node"
 )
 
@@ -46,12 +45,12 @@ func Damages() []Damage {
 
 // damage removes from the processes' lines what the evidence lacks.
 func (w *world) damage() {
-	victim := func(p *process) bool { return p == w.victim }
+	isDamaged := func(p *process) bool { return p == w.damaged }
 	switch w.run.Damage {
 	case RankMissing:
-		w.procs = slices.DeleteFunc(w.procs, victim)
+		w.procs = slices.DeleteFunc(w.procs, isDamaged)
 	case NodeMissing:
-		w.procs = slices.DeleteFunc(w.procs, func(p *process) bool { return p.node == w.victim.node })
+		w.procs = slices.DeleteFunc(w.procs, func(p *process) bool { return p.node == w.damaged.node })
 	case DebugWarn:
 		w.keep(func(l line) bool { return l.kind != info })
 		w.banners()
@@ -93,16 +92,16 @@ func (w *world) banners() {
 }
 
 func (w *world) cut(keep func([]line) []line) {
-	w.victim.lines = keep(w.victim.lines)
+	w.damaged.lines = keep(w.damaged.lines)
 }
 
-// lose drops the victim's lines of one role. Where the victim is a process of
-// several ranks, it drops those of its last rank only, but for providers and, in
-// old releases, networks, which belong to the process.
+// lose drops the damaged process's lines of one role. If the process has several ranks, it drops
+// those of its last rank only, except for providers and, in old releases, networks, which belong to
+// the process.
 func (w *world) lose(r role) {
-	last := w.victim.ranks[len(w.victim.ranks)-1].id
+	last := w.damaged.ranks[len(w.damaged.ranks)-1].id
 	ofProcess := r == roleProvider || r == roleNetwork && w.forms.sharesNetwork()
-	w.victim.lines = slices.DeleteFunc(w.victim.lines, func(l line) bool {
+	w.damaged.lines = slices.DeleteFunc(w.damaged.lines, func(l line) bool {
 		return l.role == r && (l.rank == last || ofProcess)
 	})
 }

@@ -2,15 +2,15 @@ package synth
 
 import "math/rand/v2"
 
-// Random is a recipe drawn from a seed.
+// Random returns a recipe drawn from a seed.
 func Random(seed uint64, small bool) Run {
 	rng := rand.New(rand.NewPCG(seed, 0xd4a3))
 	return Draw(seed, small, rng.IntN)
 }
 
-// Draw makes a recipe by asking pick for a number below n, again and again, so
-// that a property-testing library can choose and shrink. Lower numbers mean the
-// plainer choice. Small keeps jobs at 2 to 4 nodes of 1 to 4 GPUs.
+// Draw creates a recipe by calling pick(n) repeatedly, so that a property-testing library can
+// choose and shrink. Lower numbers mean the plainer choice. Small keeps jobs at 2 to 4 nodes of 1
+// to 4 GPUs.
 func Draw(seed uint64, small bool, pick func(n int) int) Run {
 	r := Run{
 		Seed:      seed,

@@ -118,7 +118,7 @@ func (w *world) proxy(m *rank, text string) line {
 	return l
 }
 
-// overNet says whether an edge uses the network.
+// overNet reports whether an edge uses the network.
 func (w *world) overNet(c *comm, e edge) bool {
 	// On one node the network proves nothing, but only releases that print the
 	// number of nodes let a reader know.

@@ -1,59 +1,58 @@
 package synth
 
-// Fabric says what the job's inter-node traffic really used, and how it
-// came to that.
+// Fabric is the network that the job's inter-node traffic used, and the reason.
 type Fabric string
 
 // The fabrics. "Everywhere" is meant unless the comment says otherwise.
 const (
-	// OnEFA: the plugin chose efa.
+	// OnEFA means that the plugin chose efa.
 	OnEFA Fabric = "on-efa"
-	// OnEFAAfterRDMAAttempt: the rdma protocol found nothing, the next attempt chose efa.
+	// OnEFAAfterRDMAAttempt means that the rdma protocol found nothing and the next attempt chose efa.
 	OnEFAAfterRDMAAttempt Fabric = "on-efa-after-rdma-attempt"
-	// OnEFAReselected: tcp was selected first, efa last.
+	// OnEFAReselected means that tcp was selected first, efa last.
 	OnEFAReselected Fabric = "on-efa-reselected"
-	// OnEFAStacked: the provider is efa;ofi_rxr.
+	// OnEFAStacked means that the provider is efa;ofi_rxr.
 	OnEFAStacked Fabric = "on-efa-stacked"
-	// PluginMissing: sockets, because no plugin was found.
+	// PluginMissing means sockets, because no plugin was found.
 	PluginMissing Fabric = "plugin-missing"
-	// PluginMissingPinned: NCCL_NET demands the missing plugin; NCCL aborts.
+	// PluginMissingPinned means that NCCL_NET names the missing plugin, so NCCL aborts.
 	PluginMissingPinned Fabric = "plugin-missing-pinned"
-	// PluginMissingOneNode: the first process is on sockets, the others on EFA.
+	// PluginMissingOneNode means that the first process is on sockets, the others on EFA.
 	PluginMissingOneNode Fabric = "plugin-missing-one-node"
-	// DeviceMissing: sockets, because the plugin found no EFA device.
+	// DeviceMissing means sockets, because the plugin found no EFA device.
 	DeviceMissing Fabric = "device-missing"
-	// DeviceMissingPinned: as before, but NCCL_NET demands the plugin; NCCL aborts.
+	// DeviceMissingPinned is DeviceMissing, but NCCL_NET names the plugin, so NCCL aborts.
 	DeviceMissingPinned Fabric = "device-missing-pinned"
-	// DeviceMissingOneRank: the first process only.
+	// DeviceMissingOneRank is DeviceMissing for the first process only.
 	DeviceMissingOneRank Fabric = "device-missing-one-rank"
-	// LibfabricTooOld: efa was selected, then the plugin failed; sockets.
+	// LibfabricTooOld means that efa was selected, then the plugin failed; sockets.
 	LibfabricTooOld Fabric = "libfabric-too-old"
-	// EndpointFailed: efa was selected, then no completion queue; sockets.
+	// EndpointFailed means that efa was selected, then the completion queue failed; sockets.
 	EndpointFailed Fabric = "endpoint-failed"
-	// InitFailureContradicted: the plugin failed after selecting efa, and yet the
-	// channels name it.
+	// InitFailureContradicted means that the plugin failed after selecting efa, but the channels name
+	// it.
 	InitFailureContradicted Fabric = "init-failure-contradicted"
-	// ProviderTCP, ProviderCXI, ProviderVerbs: the plugin on another provider.
+	// ProviderTCP, ProviderCXI and ProviderVerbs mean that the plugin uses another provider.
 	ProviderTCP   Fabric = "provider-tcp"
 	ProviderCXI   Fabric = "provider-cxi"
 	ProviderVerbs Fabric = "provider-verbs"
-	// ProviderTCPOneRank: the first process only.
+	// ProviderTCPOneRank is ProviderTCP for the first process only.
 	ProviderTCPOneRank Fabric = "provider-tcp-one-rank"
-	// ProviderReselectedTCP: efa was selected first, tcp last.
+	// ProviderReselectedTCP means that efa was selected first, tcp last.
 	ProviderReselectedTCP Fabric = "provider-reselected-tcp"
-	// SocketForced: NCCL_NET=Socket; the log shows no cause.
+	// SocketForced means NCCL_NET=Socket; the log shows no cause.
 	SocketForced Fabric = "socket-forced"
-	// SocketOneRank: the first process only; both sides hang.
+	// SocketOneRank is SocketForced for the first process only; both sides hang.
 	SocketOneRank Fabric = "socket-one-rank"
-	// SocketOneRankConnected: as before, but it connects.
+	// SocketOneRankConnected is SocketOneRank, but the connection succeeds.
 	SocketOneRankConnected Fabric = "socket-one-rank-connected"
-	// SocketOneChannel: one channel line of the first process names Socket.
+	// SocketOneChannel means that one channel line of the first process names Socket.
 	SocketOneChannel Fabric = "socket-one-channel"
-	// SocketSecondComm: a second communicator of all ranks is on sockets.
+	// SocketSecondComm means that a second communicator of all ranks is on sockets.
 	SocketSecondComm Fabric = "socket-second-comm"
-	// SocketAgainstTCP: one process on sockets, the others on the plugin over tcp.
+	// SocketAgainstTCP means that one process is on sockets, the others on the plugin over tcp.
 	SocketAgainstTCP Fabric = "socket-against-tcp"
-	// InfiniBand: NCCL's own IB transport.
+	// InfiniBand means NCCL's own IB transport.
 	InfiniBand Fabric = "infiniband"
 )
 
@@ -70,7 +69,7 @@ func Fabrics() []Fabric {
 	}
 }
 
-// fabricState is what one process ends up with.
+// fabricState is the resulting network of one process.
 type fabricState struct {
 	network  string   // of `Using network`; "" when NCCL aborts
 	attempts []string // providers selected, in order; "none" for an attempt that found nothing
@@ -89,7 +88,7 @@ const (
 	noQueue
 )
 
-// fabricOf says what process p ends up with.
+// fabricOf returns the resulting network of process p.
 func (w *world) fabricOf(p *process) fabricState {
 	plugin := w.pluginNetwork()
 	efa := fabricState{network: plugin, attempts: []string{"efa"}}
@@ -134,7 +133,7 @@ func (w *world) fabricOf(p *process) fabricState {
 	return efa
 }
 
-// pluginNetwork is the name that the plugin gives itself.
+// pluginNetwork returns the name that the plugin gives itself.
 func (w *world) pluginNetwork() string {
 	switch {
 	case !w.run.Plugin.AtLeast(13, 0):
@@ -146,7 +145,7 @@ func (w *world) pluginNetwork() string {
 	}
 }
 
-// connects says whether the communicator's connections succeed.
+// connects reports whether the communicator's connections succeed.
 func (w *world) connects(c *comm) bool {
 	if w.run.Damage == NeverConnected {
 		return c.nodes() < 2
@@ -165,7 +164,7 @@ func (w *world) connects(c *comm) bool {
 	return true
 }
 
-// provider is the line for a selected libfabric provider.
+// provider returns the line for a selected libfabric provider.
 func (w *world) provider(name string) string {
 	nics := max(1, w.run.GPUs/2)
 	fabric := map[bool]string{true: "efa", false: "172.31.32.0/20"}[name == "efa" || name == "efa;ofi_rxr"]

@@ -96,11 +96,11 @@ func (f forms) usingNetwork(name string) string {
 	return "Using network " + name
 }
 
-// sharesNetwork says whether the release chooses the network once for a process
+// sharesNetwork reports whether the release chooses the network once for a process
 // and names it once (ncclInit in src/init.cc), as those before 2.13.4 do.
 func (f forms) sharesNetwork() bool { return !f.v.AtLeast(13, 4) }
 
-// tellsConnected says whether the release prints Connected lines at all; before,
+// tellsConnected reports whether the release prints Connected lines at all; before,
 // the end of the initialization means the same.
 func (f forms) tellsConnected() bool { return f.v.AtLeast(8, 3) }
 

@@ -45,12 +45,12 @@ func (w *world) lenienceOfNames(t *Truth) {
 		// The first selection may be another host's last one.
 		t.accept(report.Inconclusive)
 	case r.Text == TornNoise:
-		// A Bootstrap line, whose address tells the host, may be torn.
+		// A Bootstrap line, whose address identifies the host, may be torn.
 		t.accept(report.Inconclusive)
 	}
 }
 
-// linesHidden says whether lines were hidden that show which process or provider
+// linesHidden reports whether lines were hidden that show which process or provider
 // another line belongs to.
 func (w *world) linesHidden() bool {
 	r := w.run
@@ -84,7 +84,7 @@ func (w *world) lenienceOfDriver(t *Truth, onlyEFA bool) {
 		t.accept(report.EFA)
 	}
 	if t.Verdict == report.NotEFA {
-		// A dropped line hides ranks that are unknown.
+		// A dropped line may belong to unknown ranks.
 		t.Verdict = report.Inconclusive
 	}
 }

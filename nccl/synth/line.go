@@ -13,7 +13,7 @@ const (
 	subAll = subsystem(0xff)
 )
 
-// kind says how a line is printed.
+// kind is how a line is printed.
 type kind uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	other               // not NCCL's: training output, libfabric, tables
 )
 
-// role says what a line proves, so that damage can choose.
+// role is what a line proves, so that damage can choose.
 type role uint8
 
 const (
@@ -51,7 +51,7 @@ type line struct {
 	truth  carrier // of a channel line
 }
 
-// carrier says what the connection behind a channel line really used.
+// carrier is what the connection behind a channel line used.
 type carrier uint8
 
 const (
@@ -60,7 +60,7 @@ const (
 	carrierOther
 )
 
-// carrierOf says what member m's connections over the network called net really use.
+// carrierOf returns what member m's connections over the network called net use.
 func (w *world) carrierOf(m *rank, net string) carrier {
 	f := m.proc.fabric
 	switch {

@@ -69,7 +69,7 @@ var quotes = [...]string{
 	"libfabric:4711:1796004000::efa:core:efa_prov_init():42<warn> EFA device not found",
 }
 
-// tears says whether a line is torn and the next one is put inside it.
+// tears reports whether a line is torn and the next one is put inside it.
 func (w *world) tears(l printed) bool {
 	switch w.run.Text {
 	case TornNoise:
@@ -93,7 +93,7 @@ func (w *world) tearAt(text string) int {
 	return len(text)
 }
 
-// joins says whether the newline between two records is lost.
+// joins reports whether the newline between two records is lost.
 func (w *world) joins(l, next printed) bool {
 	if l.kind != info || next.kind != info || w.rng.IntN(10) > 0 {
 		return false

@@ -49,7 +49,7 @@ func (w *world) emit(p *process, prints func(*rank) []line) {
 	p.lines = append(p.lines, w.interleave(seqs)...)
 }
 
-// each makes the members of c print, but for those that are stuck.
+// each makes the members of c print, except those that hang.
 func (w *world) each(c *comm, prints func(*rank) []line) { w.eachOf(c.members, prints) }
 
 func (w *world) eachOf(ranks []*rank, prints func(*rank) []line) {
@@ -67,8 +67,8 @@ func (w *world) eachOf(ranks []*rank, prints func(*rank) []line) {
 	}
 }
 
-// setUp makes a communicator: everything up to `Init COMPLETE`, and from before
-// 2.22 the connections too, which were not lazy then.
+// setUp creates a communicator: everything up to `Init COMPLETE`, and from before 2.22 the
+// connections too, which were not lazy then.
 func (w *world) setUp(c *comm) {
 	w.eachOf(c.outside, func(m *rank) []line {
 		return []line{w.log(m, subInit, noise, "Rank "+itoa(c.parent.rankOf(m))+" has color with NCCL_SPLIT_NOCOLOR, not creating a new communicator")}
@@ -123,8 +123,8 @@ func (w *world) complete(c *comm, m *rank) []line {
 	)
 }
 
-// roleOfEnd is the role of `Init COMPLETE`: where no Connected lines are printed,
-// it is the proof of connection.
+// roleOfEnd returns the role of `Init COMPLETE`: where no Connected lines are printed, it is the
+// proof of connection.
 func (w *world) roleOfEnd() role {
 	if w.forms.tellsConnected() {
 		return roleRank
@@ -146,8 +146,8 @@ func (w *world) connect(c *comm) {
 	}
 }
 
-// usingNetwork is the line that names the network, which up to 2.12 each process
-// prints once; "" where it did.
+// usingNetwork returns the line that names the network, which up to 2.12 each process prints once;
+// "" where it did.
 func (w *world) usingNetwork(c *comm, m *rank) string {
 	if w.forms.sharesNetwork() && (c != w.comms[0] || m != m.proc.ranks[0]) {
 		return ""
@@ -155,7 +155,7 @@ func (w *world) usingNetwork(c *comm, m *rank) string {
 	return w.forms.usingNetwork(w.network(c, m))
 }
 
-// network is the plugin's name for member m of c.
+// network returns the plugin's name for member m of c.
 func (w *world) network(c *comm, m *rank) string {
 	if c.sockets {
 		return "Socket"

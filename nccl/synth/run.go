@@ -1,7 +1,6 @@
-// Package synth writes synthetic NCCL logs whose verdict is known by
-// construction. It shares nothing with package nccl: every line form here
-// was written from the log grammar, not from the parser, so that a form which
-// the parser misreads shows as a wrong verdict.
+// Package synth writes synthetic NCCL logs whose verdict is known by construction. It shares no
+// code with package nccl: its line forms were written from the log grammar, so that parser errors
+// show as wrong verdicts.
 //
 // A Run is a recipe (versions, topology, launcher, what went wrong, what the
 // collected evidence lacks). Generate turns it into files and their Truth.
@@ -14,7 +13,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Layout says how the lines of the processes reach files.
+// Layout is how the lines of the processes reach files.
 type Layout string
 
 // The layouts.
@@ -28,7 +27,7 @@ const (
 	RaySession Layout = "ray-session"
 )
 
-// Hosts says what the processes call their hosts.
+// Hosts is how the processes name their hosts.
 type Hosts string
 
 // The ways of naming hosts.
@@ -44,7 +43,7 @@ const (
 	Pods Hosts = "pods"
 )
 
-// Groups says which communicators the job makes beside the one of all ranks.
+// Groups is the set of communicators that the job creates in addition to the one of all ranks.
 type Groups string
 
 // The communicator sets.
@@ -70,7 +69,7 @@ const (
 	UnusedAll Groups = "unused-all"
 )
 
-// Text says what happened to the text on its way.
+// Text is how the log text was changed on its way.
 type Text string
 
 // The manglings of text.
@@ -119,15 +118,15 @@ type Run struct {
 	Pin string
 	// Trees adds tree connections after the rings.
 	Trees bool
-	// Eager makes all communicators before any is used.
+	// Eager creates all communicators before any is used.
 	Eager bool
 	// NetInside uses the network between GPUs of one node too.
 	NetInside bool
 	// PointToPoint adds connections of index 1, which print no `Connected`.
 	PointToPoint bool
-	// Completed says that the judge knows that the job ended well.
+	// Completed reports whether the judge knows that the job succeeded.
 	Completed bool
-	// Expect says what the judge is asked to expect.
+	// Expect holds the expectations of the judge.
 	Expect Expect
 	// Next is a further run in the same body of evidence.
 	Next *Run
@@ -136,8 +135,7 @@ type Run struct {
 	NextInSameFiles bool
 }
 
-// Expect says how the world size and node count that the judge is given relate
-// to the run.
+// Expect is how the world size and node count that the judge is given relate to the run.
 type Expect string
 
 // The expectations.
@@ -157,7 +155,7 @@ type File struct {
 	Data []byte
 }
 
-// Truth is what a correct judge says about a run.
+// Truth is the correct result for a run.
 type Truth struct {
 	// Verdict is the right answer; Accept lists every answer that is right,
 	// Verdict first. It holds more than one where lines were destroyed at random
@@ -178,7 +176,7 @@ type Truth struct {
 	blank                        bool // no channel line over the network is left
 }
 
-// Allows says whether v is a right answer.
+// Allows reports whether v is a right answer.
 func (t Truth) Allows(v report.Verdict) bool {
 	for _, a := range t.Accept {
 		if a == v {
@@ -188,8 +186,8 @@ func (t Truth) Allows(v report.Verdict) bool {
 	return false
 }
 
-// Generate writes the files of the run and returns their truth. A recipe that
-// contradicts itself is first made consistent; see Normal.
+// Generate returns the files of the run and the correct verdict. A recipe that contradicts itself
+// is first made consistent; see Normal.
 func (r Run) Generate() ([]File, Truth) {
 	r = r.Normal()
 	rng := rand.New(rand.NewPCG(r.Seed, 0x5eed))

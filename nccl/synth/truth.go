@@ -6,8 +6,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// truthOf derives the verdict from what was built: the fabric of every connection
-// is known, and so is which lines are left to prove it.
+// truthOf returns the correct verdict of the generated run: the fabric of every connection is
+// known, and so is which lines are left to prove it.
 func truthOf(r Run, w *world) Truth {
 	t := Truth{WorldSize: r.Nodes * r.GPUs, Nodes: r.Nodes, Completed: r.Completed}
 	t.expect(r.Expect)
@@ -27,7 +27,7 @@ func truthOf(r Run, w *world) Truth {
 	return t
 }
 
-// verdict is the right one for connections on EFA, on another network, or both.
+// verdict returns the correct one for connections on EFA, on another network, or both.
 func (w *world) verdict(onEFA, onOther bool) report.Verdict {
 	switch {
 	case w.run.Nodes < 2:
@@ -63,12 +63,12 @@ func (t *Truth) accept(more ...report.Verdict) {
 	}
 }
 
-// offEFA says whether something used another network than EFA.
+// offEFA reports whether something used another network than EFA.
 func (t Truth) offEFA() bool {
 	return t.Allows(report.NotEFA) || t.Allows(report.Mixed)
 }
 
-// channels says on what the channel lines that are left really are.
+// channels returns the networks of the remaining channel lines.
 func (w *world) channels() (onEFA, onOther, unknown bool) {
 	for _, p := range w.procs {
 		for _, l := range p.lines {
@@ -88,7 +88,7 @@ func (w *world) channels() (onEFA, onOther, unknown bool) {
 	return onEFA, onOther, unknown
 }
 
-// proven says whether a run whose channels are all on EFA is fully proven by
+// proven reports whether a run whose channels are all on EFA is fully proven by
 // what its processes printed.
 func (w *world) proven() bool {
 	r := w.run

@@ -14,7 +14,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("%d.%d.%d%s", v.Major, v.Minor, v.Patch, v.Suffix)
 }
 
-// AtLeast says whether v is release minor.patch, or a later one, of the same
+// AtLeast reports whether v is release minor.patch, or a later one, of the same
 // major version.
 func (v Version) AtLeast(minor, patch int) bool {
 	return v.Minor > minor || (v.Minor == minor && v.Patch >= patch)

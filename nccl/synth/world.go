@@ -15,9 +15,9 @@ type world struct {
 	ranks []*rank
 	procs []*process
 	comms []*comm
-	// victim is the process that Damage hits, and different the one that Fabric treats
-	// differently; they never coincide.
-	victim, different *process
+	// damaged is the process that Damage applies to, different the one that Fabric treats differently.
+	// They are never the same.
+	damaged, different *process
 }
 
 // rank is one GPU of the job.
@@ -25,7 +25,7 @@ type rank struct {
 	id, node, local int
 	proc            *process
 	tid             int
-	stuck           bool // in a connection that never comes about
+	stuck           bool // in a connection that never succeeds
 }
 
 // process prints lines; it holds one rank, or all of a node.
@@ -77,9 +77,9 @@ func newWorld(r Run, rng *rand.Rand) *world {
 			}
 		}
 	}
-	// The last process is hit by damage and the first is the different one, so that
-	// with two nodes or more something of each kind always remains.
-	w.different, w.victim = w.procs[0], w.procs[len(w.procs)-1]
+	// Damage applies to the last process, and the first is the different one, so that with two nodes
+	// or more something of each kind always remains.
+	w.different, w.damaged = w.procs[0], w.procs[len(w.procs)-1]
 	w.makeComms()
 	for _, p := range w.procs {
 		p.fabric = w.fabricOf(p)
@@ -147,7 +147,7 @@ func (w *world) newComm(members []*rank, parent *comm) *comm {
 	return c
 }
 
-// makeComms makes the communicators that the run's Groups asks for.
+// makeComms creates the communicators of the run's Groups.
 func (w *world) makeComms() {
 	all := w.newComm(w.ranks, nil)
 	switch w.run.Groups {
@@ -219,7 +219,7 @@ func (w *world) subsets(all *comm) {
 	}
 }
 
-// rankOf is the rank of member m in the communicator.
+// rankOf returns the rank of member m in the communicator.
 func (c *comm) rankOf(m *rank) int { return c.at[m] }
 
 // nodes counts the nodes that the communicator spans.

@@ -31,7 +31,7 @@ func (ev *Evidence) attach() {
 			if q == nil {
 				q = onlyOne(whole[view{p.Host, p.PID}], p)
 			}
-			// Two that booted are two processes, which prove nothing for each other.
+			// Two processes with Bootstrap lines are different processes.
 			if q != nil && (!p.booted || !q.booted) {
 				ev.Parts[q] = append(ev.Parts[q], p)
 			}
@@ -121,8 +121,7 @@ func (r *Rank) replace(v, l *View) {
 	r.Views[slices.Index(r.Views, v)] = &joined
 }
 
-// lastWithRank is the youngest member of the rank, one that may span nodes
-// first.
+// lastWithRank returns the newest member of the rank, one that may span nodes first.
 func (p *Process) lastWithRank(rank int32) *View {
 	var local *View
 	for _, m := range slices.Backward(p.Views) {

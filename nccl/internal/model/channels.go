@@ -6,8 +6,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// open counts a channel line and those that were folded into it, the last of
-// which is at last.
+// open counts a channel line and those that were folded into it; last is the line of the last one.
 func (p *Process) open(e *record.Event, th *thread, line, last int) {
 	ch := &e.Ch
 	m := p.owner(ch, th)
@@ -55,7 +54,7 @@ func (t *Tally) add(ch *record.ChannelLine, lines int) {
 	}
 }
 
-// set notes network channels of a collective, the last of which is at last.
+// set notes network channels of a collective; last is the line of the last one.
 func (th *thread) set(line, last int, f *File) {
 	if th.lastNet <= th.lastConn {
 		th.netRef = Ref{File: f, Line: line}
@@ -90,10 +89,10 @@ func (v *View) tally(f *File, ch *record.ChannelLine, provider string, p2p bool)
 	return &v.Tallies[len(v.Tallies)-1]
 }
 
-// owner finds the communicator of a channel line, which names none: one that
-// this thread is initialising, else the youngest in which this process has the
-// line's rank. A network channel goes to a communicator that may span nodes
-// before one that does not, which can only make the judge stricter.
+// owner finds the communicator of a channel line, which names none: one that this thread is
+// initializing, else the newest in which this process has the line's rank. A network channel goes
+// to a communicator that may span nodes before one that does not, which can only make the judge
+// stricter.
 func (p *Process) owner(ch *record.ChannelLine, th *thread) *View {
 	own, peer := ch.Own(), ch.Peer()
 	fits := func(m *View) bool { return m.Rank == own && peer < m.size && !m.Ended }
@@ -101,7 +100,7 @@ func (p *Process) owner(ch *record.ChannelLine, th *thread) *View {
 		return m
 	}
 	if !p.Started && (len(p.pending) > 0 || ch.OldForm && ch.Medium != record.MediumLocal) {
-		return p.looseMember(own)
+		return p.unassigned(own)
 	}
 	var local *View
 	for i := len(p.Views) - 1; i >= 0; i-- {
@@ -119,13 +118,13 @@ func (p *Process) owner(ch *record.ChannelLine, th *thread) *View {
 	if local != nil {
 		return local
 	}
-	return p.looseMember(own)
+	return p.unassigned(own)
 }
 
-// looseMember collects channels of a rank until an Init COMPLETE shows their communicator.
-// Where one has come before, channels without a connection index are of the next
-// communicator or, if none comes, point to point.
-func (p *Process) looseMember(rank int32) *View {
+// unassigned collects channels of a rank until an Init COMPLETE line shows their communicator.
+// Where one has come before, channels without a connection index are of the next communicator or,
+// if none comes, point to point.
+func (p *Process) unassigned(rank int32) *View {
 	for _, m := range p.Unassigned {
 		if m.Rank == rank {
 			return m

@@ -15,13 +15,13 @@ type Communicator struct {
 	SizesConflict bool // members disagree about the size, or a rank is outside it
 	Nodes         int32
 	Ranks         []*Rank // by rank
-	// NoConnectedLines says that its run's NCCL prints no Connected lines.
+	// NoConnectedLines reports whether its run's NCCL prints no Connected lines.
 	NoConnectedLines bool
-	// AmbiguousHosts says that hosts share a name, so that a process may be several.
+	// AmbiguousHosts reports whether hosts share a name, so that a process may be several.
 	AmbiguousHosts bool
 	// mixed is set where no line says which rank is in which of several splits.
 	mixed *mixture
-	// Stale says that another process has one of these ranks as well.
+	// Stale reports whether another process has one of these ranks as well.
 	Stale bool
 }
 
@@ -103,16 +103,16 @@ func (c *Communicator) Missing() (n int, first []int32) {
 	return max(0, int(c.Size)-len(c.Ranks)), first
 }
 
-// Widest returns the widest communicator, nil without any.
-func Widest(comms []*Communicator) *Communicator {
+// Largest returns the largest communicator, nil without any.
+func Largest(comms []*Communicator) *Communicator {
 	if len(comms) == 0 {
 		return nil
 	}
-	return slices.MaxFunc(comms, CompareWidth)
+	return slices.MaxFunc(comms, CompareSize)
 }
 
-// CompareWidth orders communicators: those that span nodes last, then by size, then those in use.
-func CompareWidth(a, b *Communicator) int {
+// CompareSize orders communicators: those that span nodes last, then by size, then those in use.
+func CompareSize(a, b *Communicator) int {
 	return cmp.Or(
 		cmp.Compare(truth(a.Spans()), truth(b.Spans())),
 		cmp.Compare(a.Size, b.Size),
@@ -137,9 +137,8 @@ func (c *Communicator) RanksByHost() map[string]int {
 	return n
 }
 
-// NodeCount is NCCL's count of nodes, or the number of hosts in evidence where
-// that is certain and all ranks are there; 0 when unknown, as when hosts share a
-// name.
+// NodeCount returns NCCL's count of nodes, or the number of hosts in evidence where that is certain
+// and all ranks are there; 0 when unknown, as when hosts share a name.
 func (c *Communicator) NodeCount() int {
 	missing, _ := c.Missing()
 	hosts := c.DistinctHosts()

@@ -12,15 +12,14 @@ import (
 // means the same.
 const silentBefore = 2<<16 | 8<<8 | 3
 
-// SilentInUse reports whether the rank prints nothing of a communicator whose other
-// ranks print channels: every rank of a collective has a neighbor. Channel
-// lines name no communicator and are given to the youngest, so only a rank that
-// is silent about the youngest one is known to be.
+// SilentInUse reports whether the rank prints nothing of a communicator whose other ranks print
+// channels: every rank of a collective has a neighbor. Channel lines name no communicator and are
+// assigned to the newest, so only a rank that is silent about the newest one is known to be.
 func (r *Rank) SilentInUse(silent bool) bool {
 	clean := r.Clean()
 	for _, m := range r.Views {
 		if clean && m.Proc.File.Repeats > 0 {
-			continue // a driver's copy, in no reliable order
+			continue // from the driver's log, which is not in order
 		}
 		if len(m.Tallies) > 0 || m.connections(silent) > 0 {
 			return false
@@ -145,7 +144,7 @@ func (n *Connections) Add(p *Process, silent bool) {
 	}
 }
 
-// Most is the count of the kind that is there most often.
+// Most returns the count of the most frequent kind.
 func (n *Connections) Most() int { return slices.Max(n[:]) }
 
 // Unconnected finds a thread whose last collective network channel no Connected

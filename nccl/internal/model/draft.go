@@ -7,13 +7,12 @@ import (
 	"strconv"
 )
 
-// key names a communicator in the same way in all its processes. Pointers are
-// per process, so it is the commId; for a split one without, its parent's key,
-// the split's number and the color; for NCCL 2.23, which prints no number, the
-// color and size, and for NCCL before 2.16, which prints nothing, the size
-// alone: such claims are counted, see instances. To number the splits here would
-// not do: a rank outside of one (NCCL_SPLIT_NOCOLOR) prints no line about it that
-// names the parent.
+// key names a communicator in the same way in all its processes. Pointers are per process, so it is
+// the commId; for a split one without, its parent's key, the split's number and the color; for NCCL
+// 2.23, which prints no number, the color and size, and for NCCL before 2.16, which prints nothing,
+// the size alone: such claims are counted, see instances. Splits cannot be numbered here, because
+// ranks that are not part of a split (NCCL_SPLIT_NOCOLOR) print no line about it that names the
+// parent.
 func (v *View) key() string {
 	switch {
 	case v.HasID:
@@ -29,7 +28,7 @@ func (v *View) key() string {
 	}
 }
 
-// draft gathers the claims on one key.
+// draft collects the ranks that claim one key.
 type draft struct {
 	key    string
 	byRank map[int32][]*Rank

@@ -9,8 +9,8 @@ type end struct {
 	Channels int32
 }
 
-// addEnd counts channel lines for the pictures. Neighboring lines mostly name
-// the same peer, and the peers of rings and trees are few.
+// addEnd counts channel lines for the pictures. Neighboring lines usually name the same peer, and
+// the peers of rings and trees are few.
 func (t *Tally) addEnd(ch *record.ChannelLine, lines int) {
 	peer, receives := ch.Peer(), ch.Dir == record.Receiving
 	for i := len(t.Ends) - 1; i >= 0; i-- {

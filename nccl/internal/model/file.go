@@ -7,7 +7,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// Ref is where a fact is in the evidence.
+// Ref is the location of a log line.
 type Ref struct {
 	File *File
 	Line int // 1-based
@@ -134,7 +134,7 @@ type Tally struct {
 	Ends     []end   // the first few, for pictures
 }
 
-// DeviceCount is how many different network devices the channels use.
+// DeviceCount returns how many different network devices the channels use.
 func (t *Tally) DeviceCount() int { return bits.OnesCount64(t.Devices) }
 
 // codeSet is a set of finding codes.

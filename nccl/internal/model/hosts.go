@@ -35,14 +35,13 @@ func (ev *Evidence) addressesOf(r *Rank) []string {
 	return list
 }
 
-// mixture is all ranks of several splits.
+// mixture means that ranks of several splits cannot be separated.
 type mixture struct {
 	byRank map[int32][]*Rank
 	hosts  map[string][]string
 }
 
-// hostsByName lists the addresses known for each host name, of a mixture those
-// of all its splits.
+// hostsByName returns the known addresses by host name; for a mixture, of all its splits.
 func (c *Communicator) hostsByName() map[string][]string {
 	if c.mixed == nil {
 		return addHosts(map[string][]string{}, c.Ranks)
@@ -78,8 +77,8 @@ func (c *Communicator) DistinctHosts() int {
 	return n
 }
 
-// HostsCertain reports whether DistinctHosts cannot be too low: each process has
-// an address, or a host name of its own.
+// HostsCertain reports whether DistinctHosts cannot be too low: each process has an address, or its
+// own host name.
 func (c *Communicator) HostsCertain() bool {
 	processes := map[string]*Process{}
 	for _, r := range c.Ranks {

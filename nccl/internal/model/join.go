@@ -66,8 +66,8 @@ func Join(files []*File) *Evidence {
 	return ev
 }
 
-// Excerpt reports whether NCCL printed lines, and no process at all one of those
-// that every process prints while it makes a communicator.
+// Excerpt reports whether NCCL printed lines, and no process at all one of those that every process
+// prints while it creates a communicator.
 func (ev *Evidence) Excerpt() (at Ref, excerpt bool) {
 	for _, f := range ev.Files {
 		for _, p := range f.Procs {

@@ -6,10 +6,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// MNNVL says what NVLink channels of a rank mean. NCCL prints P2P/MNNVL for
-// every pair once multi-node NVLink is on, inside a host too. Between hosts it
-// is an inter-node transport that is not EFA: such a run has not proven EFA,
-// however fast it is. Where hosts may share a name, it is unknown.
+// MNNVL returns the traffic of a rank's NVLink channels. NCCL prints P2P/MNNVL for every pair once
+// multi-node NVLink is on, inside a host too. Between hosts it is an inter-node transport that is
+// not EFA: such a run does not prove EFA. Where hosts may share a name, it is unknown.
 func (c *Communicator) MNNVL(rk *Rank, t *Tally) report.Traffic {
 	if len(t.peers) > maxPeers {
 		return report.TrafficUnknown

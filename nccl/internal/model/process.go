@@ -56,7 +56,7 @@ func (p *Process) NoteRef(c finding.Code) Ref {
 	return p.First
 }
 
-// RankOf is the rank of the process in its widest communicator, -1 if unknown.
+// RankOf returns the rank of the process in its largest communicator, -1 if unknown.
 func RankOf(p *Process) int32 {
 	if p == nil || len(p.Views) == 0 {
 		return -1
@@ -140,10 +140,10 @@ func (p *Process) continues(before *Process) bool {
 	return false
 }
 
-// Provided returns the provider that the process ended up with, "" for none,
-// and whether a failure after the selection undid it. Where one process holds
-// several ranks (or hosts and pids collide in one file), every thread that
-// selected must have ended on the same one; else the other one is returned.
+// Provided returns the last provider of the process, "" for none, and whether a failure after the
+// selection undid it. Where one process holds several ranks (or hosts and pids collide in one
+// file), every thread that selected must have ended on the same one; otherwise the different one is
+// returned.
 func (p *Process) Provided() (name string, failed bool) {
 	if !p.plugin && p.before != nil && p.continues(p.before) {
 		return p.before.Provided()
@@ -169,10 +169,10 @@ func (p *Process) thread(tid int32) *thread {
 	return &p.threads[len(p.threads)-1]
 }
 
-// begun reports whether the process got past its bootstrap line: it chose a
-// network, opened channels or made a communicator, or failed to. Before 2.18 a
-// run that hangs names no communicator at all, and its channels must not be
-// proven by what a later run in the same file prints.
+// begun reports whether the process got past its bootstrap line: it chose a network, opened
+// channels or created a communicator, or failed to. Before 2.18 a run that hangs names no
+// communicator at all, and its channels must not be proven by what a later run in the same file
+// prints.
 func (p *Process) begun() bool {
 	return len(p.Views)+len(p.Unassigned)+len(p.pending)+len(p.selections) > 0 || p.Codes.Has(finding.PinnedNetworkAbsent)
 }

@@ -102,8 +102,8 @@ func (p *Process) setVersion(e *record.Event) {
 	p.Version = p.File.intern(e.Name)
 }
 
-// useNetwork files a `Using network` line: to the communicator that this thread
-// is initialising if that has none yet, else to the next one.
+// useNetwork files a `Using network` line: to the communicator that this thread is initializing if
+// that has none yet, else to the next one.
 func (p *Process) useNetwork(e *record.Event, th *thread, line int) {
 	name := p.File.intern(e.Name)
 	if m := th.open; m != nil && m.Complete == 0 && len(m.networks) == 0 {

@@ -53,8 +53,8 @@ func (r *Rank) Unfinished() bool {
 	return begun
 }
 
-// Overridden is a provider other than efa that a process with several ranks, which may
-// be several processes that look alike, selected before another; "" for none.
+// Overridden returns a provider other than efa that a process with several ranks, which may be
+// several processes that look alike, selected before another; "" for none.
 func (r *Rank) Overridden() string {
 	for _, m := range r.Views {
 		if m.Proc.overridden != "" && m.Proc.multiRank {
@@ -64,7 +64,7 @@ func (r *Rank) Overridden() string {
 	return ""
 }
 
-// First is the line on which the rank enters the evidence.
+// First returns the line on which the rank enters the evidence.
 func (r *Rank) First() Ref { return r.Views[0].First }
 
 // ownNetworks lists what the rank's `Using network` lines say: its members' own

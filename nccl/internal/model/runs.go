@@ -1,8 +1,7 @@
 package model
 
-// Run is a set of communicators whose processes are connected through shared
-// communicators. Evidence that holds several was put together from several
-// runs, or from jobs that know nothing of each other.
+// Run is a set of communicators whose processes are connected through shared communicators.
+// Evidence with several was put together from several runs, or from unrelated jobs.
 type Run struct {
 	Comms []*Communicator
 }

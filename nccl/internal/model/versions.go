@@ -8,8 +8,8 @@ type Outdated struct {
 	Detail string
 }
 
-// findOutdated lists them once for all runs: a body of evidence may hold as many
-// runs as processes, and their product is not to be walked.
+// findOutdated lists them once for all runs, because the number of runs times processes may be
+// large.
 func findOutdated(files []*File) []Outdated {
 	var old []Outdated
 	for _, f := range files {

@@ -7,8 +7,8 @@ type Block struct {
 	// Stray is a channel line over another network whose own record was cut before
 	// its token; without text there is none. It is no event, which each has a token.
 	Stray Event
-	// ahead is what follows data in the file, as far as it is at hand: a torn
-	// record is looked for there.
+	// ahead is what follows data in the file, as far as it was read: the rest of an incomplete record
+	// is looked for there.
 	ahead   []byte
 	Events  []Event
 	Origins []Origin

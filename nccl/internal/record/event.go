@@ -6,7 +6,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 )
 
-// Kind says which of the facts that the judge works with a record states.
+// Kind is the kind of a record.
 type Kind uint8
 
 // The kinds of facts.
@@ -28,8 +28,8 @@ const (
 type Event struct {
 	Kind  Kind
 	Fails bool // KindNote: the plugin's initialization failed here
-	// Stripped says that host and process are missing as in a log from which
-	// they were removed; Ch and Name are valid then.
+	// Stripped reports whether host and process are missing as in a log from which they were removed;
+	// Ch and Name are valid then.
 	Stripped bool
 	Code     finding.Code
 	Count    int32
@@ -106,7 +106,7 @@ type ChannelLine struct {
 	Label   []byte // "NET/Libfabric", "P2P", "SHM", "COLLNET/SHARP"
 }
 
-// Own is the rank of the process that prints the line.
+// Own returns the rank of the process that prints the line.
 func (c *ChannelLine) Own() int32 {
 	if c.Dir == Receiving {
 		return c.to
@@ -114,7 +114,7 @@ func (c *ChannelLine) Own() int32 {
 	return c.from
 }
 
-// Peer is the rank at the other end.
+// Peer returns the rank at the other end.
 func (c *ChannelLine) Peer() int32 {
 	if c.Dir == Receiving {
 		return c.from

@@ -32,8 +32,8 @@ type fold struct {
 
 func (f *folds) reset() { f.last = f.last[:0] }
 
-// bar ends the folds of a process.
-func (f *folds) bar(pid int32) { f.epoch[pid&63]++ }
+// stop ends the folds of a process.
+func (f *folds) stop(pid int32) { f.epoch[pid&63]++ }
 
 // again counts the record at msg as one more line of an earlier event of its
 // origin, if it is one.

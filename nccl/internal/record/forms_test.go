@@ -13,10 +13,10 @@ func TestForms(t *testing.T) {
 	t.Parallel()
 	g := NewGrammar()
 	for _, f := range append(mainForms(), noteForms()...) {
-		t.Run(f.like, func(t *testing.T) {
+		t.Run(f.example, func(t *testing.T) {
 			t.Parallel()
 			var blk Block
-			blk.Reset([]byte("node-1:12:34 [0] NCCL INFO "+f.like+"\n"), nil)
+			blk.Reset([]byte("node-1:12:34 [0] NCCL INFO "+f.example+"\n"), nil)
 			NewScanner(g).Scan(&blk)
 			require.Len(t, blk.Events, 1)
 			e := blk.Events[0]
@@ -32,7 +32,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestNoForms holds that lines which look like a form mean nothing.
+// TestNoForms checks that lines which look like a form mean nothing.
 func TestNoForms(t *testing.T) {
 	t.Parallel()
 	g := NewGrammar()

@@ -2,8 +2,8 @@ package record
 
 import "bytes"
 
-// Grammar indexes the forms by the byte in which they differ, so that the
-// lines that mean nothing (most of them) cost one table look-up.
+// Grammar indexes the forms by the byte in which they differ, so that irrelevant lines (most of
+// them) need only one table lookup.
 type Grammar struct {
 	first [256][]form // by the message's first byte
 	ofi   [256][]form // by the byte behind "NET/OFI "

@@ -11,9 +11,8 @@ const (
 	junitQuote = "&#xA;" + textQuote
 )
 
-// ownReport reports whether the record that starts at start is quoted by an
-// earlier report, which is often beside the logs: a quotation out of its order
-// is no evidence.
+// ownReport reports whether the record that starts at start is quoted by an earlier report, which
+// is often next to the logs: quoted lines are not evidence.
 func (s *Scanner) ownReport(start int) bool {
 	before := s.d[max(0, start-32):start]
 	before = before[bytes.LastIndexByte(before, '\n')+1:]

@@ -137,7 +137,7 @@ func (s *Scanner) record(tok, msg int, forms []form) int {
 		}
 		return end
 	}
-	s.folds.bar(s.b.Origins[from].PID)
+	s.folds.stop(s.b.Origins[from].PID)
 	return end
 }
 

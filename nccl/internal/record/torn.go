@@ -15,11 +15,10 @@ func tornLead(b []byte) bool {
 	return i > 0 && (i == len(b) || b[i] == '\n' || b[i] == '\r')
 }
 
-// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`, or
-// was stripped from the whole log. A channel over a network in it may be another
-// transport, so it counts as torn. A token without even that is in quoted or
-// help text, which is no evidence, but one of a channel off EFA is not left to
-// chance.
+// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`, or was stripped from
+// the whole log. A channel over a network in it may be another transport, so it counts as torn. A
+// token without even that is in quoted or help text, which is no evidence, but a channel that is
+// not on EFA is counted.
 func (s *Scanner) headless(e *Event, forms []form, tok int, body []byte) {
 	before := s.d[max(0, tok-tornWindow):tok]
 	torn := tornPrefix(before)

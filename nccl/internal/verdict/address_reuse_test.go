@@ -53,7 +53,7 @@ func secondLives() []secondLife {
 	}
 }
 
-// TestConditionsOfReusedAddresses holds that a communicator at an earlier one's
+// TestConditionsOfReusedAddresses checks that a communicator at an earlier one's
 // address is one of its own, which needs its own proof, while the earlier one
 // stays judged.
 func TestConditionsOfReusedAddresses(t *testing.T) {
@@ -99,7 +99,7 @@ func TestConditionsOfReusedAddresses(t *testing.T) {
 	}
 }
 
-// TestConditionsOfASplitWithoutItsStart holds that a split is one where the line
+// TestConditionsOfASplitWithoutItsStart checks that a split is one where the line
 // that says so first is lost, and needs its ranks all the same.
 func TestConditionsOfASplitWithoutItsStart(t *testing.T) {
 	t.Parallel()

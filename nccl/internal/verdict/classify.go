@@ -6,9 +6,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// classify judges one tally of a communicator that spans nodes. final is the
-// provider that the process ended up with, for channels that were printed
-// before any selection was (collectors may reorder lines).
+// classify returns the traffic of one Tally of a communicator that spans nodes. final is the last
+// selected provider; it applies to channels printed before any selection, because collectors may
+// reorder lines.
 func classify(t *model.Tally, final string, mnnvl report.Traffic) report.Traffic {
 	switch t.Medium {
 	case record.MediumLocal:

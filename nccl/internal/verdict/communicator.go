@@ -73,27 +73,27 @@ func (j *runJudge) members(c *model.Communicator) {
 	}
 }
 
-// dedup marks the run when a rank is known from Ray's de-duplicated output only.
+// dedup marks the run if a rank appears only in Ray's de-duplicated output.
 func (j *runJudge) dedup(rk *model.Rank) {
-	j.tainted = j.tainted || !rk.Clean()
+	j.deduplicated = j.deduplicated || !rk.Clean()
 }
 
-// entered checks that a rank which began to join got further than its START.
-// Traffic shows that only in its process's first communicator: channel lines name
-// none and are given to the youngest, so they may be an earlier one's.
+// entered checks that a rank that started to join a communicator also finished. Channels are proof
+// only for the first communicator of a process: channel lines do not name their communicator and
+// are assigned to the newest one.
 func (j *runJudge) entered(c *model.Communicator, rk *model.Rank, used bool) {
 	if rk.Unfinished() && (!used || !rk.FirstOfProcess()) {
 		j.block(finding.InitIncomplete, rk.Rank, rk.First(), "communicator "+c.Key)
 	}
 }
 
-// hosts checks that the communicator's channels over EFA join hosts that the
-// evidence distinguishes: traffic that never leaves a host proves nothing,
-// whatever NCCL's nNodes says. It reports whether they may prove something; one
-// that certainly is inside one host is no obstacle to others that do.
+// hosts checks that the communicator's channels over EFA join hosts that the evidence
+// distinguishes: traffic inside one host proves nothing, even if nNodes is larger than 1. It
+// reports whether the channels can be proof. A communicator that is certainly inside one host does
+// not block the verdict of others.
 func (j *runJudge) hosts(c *model.Communicator) (prove bool) {
 	if missing, _ := c.Missing(); missing > 0 {
-		return true // which blocks the proof already
+		return true // RankMissing blocks the verdict
 	}
 	first := c.Ranks[0]
 	detail := "communicator " + c.Key + ": all ranks on " + first.Host
@@ -105,7 +105,7 @@ func (j *runJudge) hosts(c *model.Communicator) (prove bool) {
 		j.block(finding.OneHost, noRank, first.First(), detail)
 	case isolated != nil:
 		j.block(finding.OneHost, isolated.Rank, isolated.First(),
-			"communicator "+c.Key+": no channel leads from "+isolated.Host+" to another host")
+			"communicator "+c.Key+": no channel from "+isolated.Host+" to another host")
 	}
 	for _, r := range c.Ranks {
 		if r.Redacted() {
@@ -115,8 +115,8 @@ func (j *runJudge) hosts(c *model.Communicator) (prove bool) {
 	return true
 }
 
-// contradicted counts what is not on EFA in a communicator that is inside one node
-// by NCCL's count, and on several hosts by their names: a count proves nothing.
+// contradicted counts channels off EFA in a communicator that has one node according to NCCL but
+// several host names.
 func (j *runJudge) contradicted(c *model.Communicator) {
 	for _, rk := range c.Ranks {
 		for _, v := range rk.Views {
@@ -130,9 +130,8 @@ func (j *runJudge) contradicted(c *model.Communicator) {
 	}
 }
 
-// unused notes a communicator that carried nothing. One that would have used
-// another network or provider is no harmless note: its channels may only be out
-// of sight.
+// unused adds a note for a communicator without traffic. If its network or provider is not EFA, it
+// blocks the verdict efa, because its channels may be missing from the logs.
 func (j *runJudge) unused(c *model.Communicator) {
 	if !slices.ContainsFunc(c.Ranks, (*model.Rank).Unfinished) {
 		j.found.add(finding.UnusedCommunicator, noRank, c.Ranks[0].First(), "communicator "+c.Key)

@@ -11,15 +11,16 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Outcome is a report, and whether later lines can still make its verdict efa.
+// Outcome is a report, and whether its verdict can still change.
 type Outcome struct {
 	report.Report
-	// Failed reports that no later line can: a channel between nodes is on another network.
+	// Failed reports whether a channel between nodes uses another network, so that more lines cannot
+	// change the verdict to efa.
 	Failed bool
 }
 
-// Conclude judges everything and writes the report. It changes none of the files, so that they may
-// go on and be judged again.
+// Conclude judges the files and returns the report. It does not change the files, so they can grow
+// and be judged again.
 func Conclude(files []*model.File, opts Expected) Outcome {
 	ev := model.Join(files)
 	found := newFindings()
@@ -50,8 +51,7 @@ func Conclude(files []*model.File, opts Expected) Outcome {
 	return Outcome{Report: r, Failed: failed}
 }
 
-// judged lists the runs that count: those that span nodes or, when none does,
-// everything as one, so that its emptiness is explained.
+// judged returns the runs that span nodes or, if there are none, one run with everything.
 func judged(ev *model.Evidence) []*model.Run {
 	var wide []*model.Run
 	for _, r := range ev.Runs {
@@ -65,8 +65,7 @@ func judged(ev *model.Evidence) []*model.Run {
 	return []*model.Run{{Comms: ev.Comms}}
 }
 
-// worse orders verdicts over several runs: proof that EFA was not used outweighs
-// a mixture, which outweighs doubt.
+// worse returns the worse of two verdicts. The order is not-efa, mixed, inconclusive, efa.
 func worse(a, b report.Verdict) report.Verdict {
 	rank := func(v report.Verdict) int {
 		return slices.Index([]report.Verdict{report.EFA, report.Inconclusive, report.Mixed, report.NotEFA}, v)
@@ -77,8 +76,7 @@ func worse(a, b report.Verdict) report.Verdict {
 	return a
 }
 
-// failedAlone finds processes that failed before they joined anything, or
-// anything more: an attempt of their own, which proves nothing.
+// failedAlone adds findings for processes that failed before they joined a communicator.
 func failedAlone(ev *model.Evidence, found *findings) bool {
 	attached := map[*model.Process]bool{}
 	for _, parts := range ev.Parts {
@@ -120,12 +118,13 @@ func intended(p *model.Process, found *findings) {
 	}
 }
 
-// prove lists one line of each kind that the verdict is based on, from the communicator that decided.
+// prove lists one line of each kind that the verdict is based on, from the communicator that
+// decided it.
 func prove(ev *model.Evidence, decided *model.Run, found *findings, v report.Verdict) {
 	j := &runJudge{ev: ev}
 	var from *model.Communicator
 	worst := report.TrafficNone
-	for _, c := range weighed(decided) {
+	for _, c := range relevant(decided) {
 		shown := shownIn(c)
 		for _, rk := range c.Ranks {
 			if t := j.traffic(c, rk, shown); from == nil || t != worst && worst.Worse(t) == t {
@@ -136,7 +135,7 @@ func prove(ev *model.Evidence, decided *model.Run, found *findings, v report.Ver
 	if from != nil {
 		proveBy(from, found, v)
 	}
-	for _, f := range ev.Files { // the provider is always shown, also where nothing joined
+	for _, f := range ev.Files { // the provider is always shown, even if no process joined
 		for _, p := range f.Procs {
 			found.proof(finding.ProofProvider, model.RankOf(p), p.Chosen)
 		}
@@ -159,9 +158,8 @@ func proveBy(c *model.Communicator, found *findings, v report.Verdict) {
 	}
 }
 
-// proves reports whether the tally's channels are what the verdict rests on:
-// network channels and, where the verdict is that no EFA was used, not those
-// that were on it.
+// proves reports whether the channels support the verdict: network channels and, for not-efa, only
+// those not on EFA.
 func proves(t *model.Tally, v report.Verdict) bool {
 	onEFA := record.IsEFANetwork(record.NetworkOf(t.Label)) && t.Provider == record.EFAProvider
 	return t.Medium == record.MediumNet && (v != report.NotEFA || !onEFA)
@@ -169,8 +167,8 @@ func proves(t *model.Tally, v report.Verdict) bool {
 
 func sortedKeys(m map[string]model.Ref) []string { return slices.Sorted(maps.Keys(m)) }
 
-// anyRef is the first of the refs by file and line.
-func anyRef(m map[string]model.Ref) model.Ref {
+// firstRef returns the first ref by file and line.
+func firstRef(m map[string]model.Ref) model.Ref {
 	refs := slices.Collect(maps.Values(m))
 	return slices.MinFunc(refs, func(a, b model.Ref) int {
 		return cmp.Or(cmp.Compare(a.File.Index, b.File.Index), cmp.Compare(a.Line, b.Line))

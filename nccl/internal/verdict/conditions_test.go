@@ -218,7 +218,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestConditionsOfOneProcessWithSeveralRanks holds that each rank needs its own
+// TestConditionsOfOneProcessWithSeveralRanks checks that each rank needs its own
 // Connected line when one process prints for several.
 func TestConditionsOfOneProcessWithSeveralRanks(t *testing.T) {
 	t.Parallel()

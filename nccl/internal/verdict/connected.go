@@ -6,17 +6,16 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// connected checks that a rank of a communicator with collective channels says
-// that it was connected. A channel line is printed at set-up, so it proves
-// nothing by itself: with a closed security group the job hangs right after it.
-// In releases that are silent about it, the end of the initialization is
-// the proof.
+// connected checks that a rank with collective channels printed that it was connected. A channel
+// line is printed before the connection, so it is no proof: if a security group blocks traffic, the
+// job hangs after it. In releases without a Connected line, the end of the initialization is the
+// proof.
 func (j *runJudge) connected(c *model.Communicator, rk *model.Rank, held map[*model.Process]int) {
 	joined, clean := 0, rk.Clean()
 	for _, m := range rk.Views {
 		p := m.Proc
 		if clean && p.File.Repeats > 0 {
-			continue // a driver's copy, in no reliable order
+			continue // from the driver's log, which is not in order
 		}
 		if where, open := p.Unconnected(c.NoConnectedLines); open {
 			j.blockVariant(efaOrOff(rk), finding.NeverConnected, rk.Rank, where, "communicator "+c.Key)
@@ -36,16 +35,16 @@ func (j *runJudge) connected(c *model.Communicator, rk *model.Rank, held map[*mo
 		return
 	}
 	if p := rk.Views[0].Proc; c.AmbiguousHosts && held[p] > 1 && c.JoinedIn(p) < held[p] {
-		j.blockVariant(efaOrOff(rk), finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": Connected lines of another communicator only")
+		j.blockVariant(efaOrOff(rk), finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": only Connected lines of another communicator")
 		return
 	}
 	if rk.SilentInUse(c.NoConnectedLines) {
-		j.blockVariant(efaOrOff(rk), finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": others' channels only, none of this rank")
+		j.blockVariant(efaOrOff(rk), finding.NeverConnected, rk.Rank, rk.First(), "communicator "+c.Key+": only channels of other ranks")
 	}
 }
 
-// efaOrOff is the circumstance of a finding about the rank's channels: the
-// security group of EFA is not to blame for other networks.
+// efaOrOff returns the variant of a finding about the rank's channels: the EFA security group does
+// not affect other networks.
 func efaOrOff(r *model.Rank) finding.Variant {
 	for _, v := range r.Views {
 		for i := range v.Tallies {

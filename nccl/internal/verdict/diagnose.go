@@ -10,8 +10,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// diagnose adds what explains a verdict: the plugin's and the sockets' own
-// complaints, and what the evidence as a whole looks like.
+// diagnose adds findings that explain a verdict: errors of the plugin and the sockets, and
+// properties of the evidence.
 func diagnose(ev *model.Evidence, v report.Verdict, found *findings) {
 	_, masked := ev.Masked()
 	removed := stripped(ev)
@@ -42,9 +42,8 @@ func diagnose(ev *model.Evidence, v report.Verdict, found *findings) {
 	}
 }
 
-// matters reports whether a line that was seen is worth a finding: a plugin
-// that found no provider at first and selected one later did well, and a
-// missing plugin explains nothing when EFA was used.
+// matters reports whether a line is a finding. A plugin that selects a provider on its second
+// attempt is no problem, and neither is a missing plugin if EFA was used.
 func matters(c finding.Code, p *model.Process, v report.Verdict) bool {
 	if p == nil {
 		return true
@@ -62,8 +61,8 @@ func matters(c finding.Code, p *model.Process, v report.Verdict) bool {
 	return true
 }
 
-// variantOf is the circumstance of a line of the process: a refusal of GPUDirect
-// that the plugin survived decided nothing.
+// variantOf returns the variant of a finding about the process: GPUDirect errors are harmless if
+// the plugin then worked.
 func variantOf(c finding.Code, p *model.Process) finding.Variant {
 	if c == finding.GDRRefused && p != nil && p.Provider != "" && !p.Failed {
 		return finding.Harmless
@@ -78,7 +77,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d lines", n)
 }
 
-// diagnoseProcess looks at one process by itself.
+// diagnoseProcess adds findings about one process.
 func diagnoseProcess(p *model.Process, v report.Verdict, masked bool, found *findings) {
 	if p.Codes.Has(finding.NoEligibleProvider) && p.Provider == "" && p.Codes.Has(finding.PluginInitFailed) {
 		found.add(finding.EFADeviceMissing, model.RankOf(p), p.NoteRef(finding.NoEligibleProvider), "")
@@ -93,7 +92,7 @@ func diagnoseProcess(p *model.Process, v report.Verdict, masked bool, found *fin
 	}
 }
 
-// diagnoseDebugLevel says why there is nothing to judge.
+// diagnoseDebugLevel adds the finding that explains missing evidence.
 func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
 	infos, warns := 0, 0
 	var version model.Ref
@@ -108,9 +107,9 @@ func diagnoseDebugLevel(ev *model.Evidence, found *findings) {
 	case stripped(ev):
 	case infos > 0:
 		if at, masked := ev.Masked(); masked {
-			found.add(finding.SubsystemMask, noRank, at, "no line of INIT in it")
+			found.add(finding.SubsystemMask, noRank, at, "no INIT lines")
 		} else if at, excerpt := ev.Excerpt(); excerpt && !found.has(finding.SubsystemMask) {
-			found.add(finding.LogCut, noRank, at, "no line of a communicator in it"+lastProvider(ev))
+			found.add(finding.LogCut, noRank, at, "no communicator lines"+lastProvider(ev))
 		}
 	case warns > 0 || version.Line > 0:
 		found.add(finding.DebugTooLow, noRank, version, "")
@@ -136,14 +135,14 @@ func diagnoseVersions(ev *model.Evidence, found *findings) {
 		}
 	}
 	if len(nccl) > 1 {
-		found.add(finding.TwoNCCLVersions, noRank, anyRef(nccl), strings.Join(sortedKeys(nccl), ", "))
+		found.add(finding.TwoNCCLVersions, noRank, firstRef(nccl), strings.Join(sortedKeys(nccl), ", "))
 	}
 	if len(plugin) > 1 {
-		found.add(finding.TwoPluginVersions, noRank, anyRef(plugin), strings.Join(sortedKeys(plugin), ", "))
+		found.add(finding.TwoPluginVersions, noRank, firstRef(plugin), strings.Join(sortedKeys(plugin), ", "))
 	}
 }
 
-// diagnoseComm looks at how the channels of a communicator are spread.
+// diagnoseComm adds findings about how the channels of a communicator are spread.
 func diagnoseComm(c *model.Communicator, found *findings) {
 	low, high, sends, receives, gdr, net := 1<<30, 0, 0, 0, 0, 0
 	onHost := c.RanksByHost()
@@ -185,7 +184,7 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 	}
 }
 
-// lastProvider names the provider that was selected last in logs that end there.
+// lastProvider returns the last selected provider, for logs that end after it.
 func lastProvider(ev *model.Evidence) string {
 	name := ""
 	for _, f := range ev.Files {
@@ -198,5 +197,5 @@ func lastProvider(ev *model.Evidence) string {
 	if name == "" {
 		return ""
 	}
-	return "; the provider selected last is " + name
+	return "; the last selected provider is " + name
 }

@@ -14,8 +14,8 @@ type edgeKey struct {
 	label    string
 }
 
-// edgeCount is what a communicator's ranks printed about a direction. Both ends print a network
-// channel: the larger of their counts is used.
+// edgeCount counts the channels that the ranks printed for one direction. Both ends print each
+// network channel, so the larger count is used.
 type edgeCount struct {
 	sent, received int32
 	traffic        report.Traffic
@@ -82,8 +82,8 @@ func (l *rankList) edgesOf(c *model.Communicator, have int) map[edgeKey]edgeCoun
 	return counts
 }
 
-// peer returns the number, in the table of ranks, of a rank's peer in a communicator. The number of
-// one that is not in evidence is known only where the communicator numbers the table.
+// peer returns the number, in the table of ranks, of a rank's peer in a communicator. A missing
+// peer has a number only in the communicator that numbers the table.
 func (l *rankList) peer(c *model.Communicator, rk *model.Rank, peer int32) (rank int, known bool) {
 	byRank := func(x *model.Rank, n int32) int { return cmp.Compare(x.Rank, n) }
 	i, found := slices.BinarySearchFunc(c.Ranks, peer, byRank)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEdges holds that both ends of a connection make one edge, and that an end
+// TestEdges checks that both ends of a connection make one edge, and that an end
 // whose peer is silent makes one too.
 func TestEdges(t *testing.T) {
 	t.Parallel()

@@ -8,9 +8,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
-// expectations compares the widest communicator with what was expected.
-func (j *runJudge) expectations() {
-	c := model.Widest(j.run.Comms)
+// checkExpected compares the largest communicator with the expectations.
+func (j *runJudge) checkExpected() {
+	c := model.Largest(j.run.Comms)
 	if c == nil {
 		return
 	}

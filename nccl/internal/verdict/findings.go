@@ -12,8 +12,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// findings gathers what a report lists: one entry a code, with the first line
-// and a count, so that 4,096 ranks with one fault make one finding.
+// findings collects one entry per code, with the first line and a count.
 type findings struct {
 	byCode map[finding.Code]*entry
 }
@@ -23,7 +22,7 @@ type entry struct {
 	ref    model.Ref
 	detail string
 	count  int
-	// variant is the circumstance of every occurrence, plain where they differ.
+	// variant is the common variant of all occurrences, or Plain.
 	variant finding.Variant
 	ranks   map[int32]bool
 }
@@ -38,8 +37,7 @@ func (f *findings) add(c finding.Code, rank int32, r model.Ref, detail string) {
 	f.addVariant(finding.Plain, c, rank, r, detail)
 }
 
-// addVariant records one occurrence under a circumstance. A plain one is the
-// stronger statement: it replaces the line and the words of others.
+// addVariant records one occurrence with a variant. Plain replaces other variants.
 func (f *findings) addVariant(v finding.Variant, c finding.Code, rank int32, r model.Ref, detail string) {
 	e := f.byCode[c]
 	if e == nil {
@@ -58,7 +56,7 @@ func (f *findings) addVariant(v finding.Variant, c finding.Code, rank int32, r m
 	}
 }
 
-// proof adds the line of a kind of proof, the first one whose text was kept.
+// proof adds the first proof line of a code whose text was kept.
 func (f *findings) proof(c finding.Code, rank int32, r model.Ref) {
 	if r.Text != "" && !f.has(c) {
 		f.add(c, rank, r, "")
@@ -67,8 +65,8 @@ func (f *findings) proof(c finding.Code, rank int32, r model.Ref) {
 
 func (f *findings) has(c finding.Code) bool { return f.byCode[c] != nil }
 
-// list renders the findings: errors first, then in the table's order. demote
-// turns errors into notes where the verdict is efa after all.
+// list returns the findings, errors first, then in the order of the codes. If the verdict is efa,
+// errors become notes.
 func (f *findings) list(v report.Verdict) []report.Finding {
 	out := make([]report.Finding, 0, len(f.byCode))
 	for _, c := range finding.Codes() {
@@ -112,7 +110,7 @@ func (e *entry) suffix() string {
 	return b.String()
 }
 
-// clean makes log text fit for a report: valid UTF-8 without control bytes.
+// clean makes log text safe for a report: valid UTF-8 without control bytes.
 func clean(s string) string {
 	if plain(s) {
 		return s
@@ -128,7 +126,7 @@ func clean(s string) string {
 	}, s)
 }
 
-// plain reports whether s is printable ASCII, as nearly everything is.
+// plain reports whether s is printable ASCII.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] >= 0x7f {

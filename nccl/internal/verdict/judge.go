@@ -11,17 +11,17 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Expected is what is known about a run beside its logs; see nccl.Options.
+// Expected holds the expectations about a run; see nccl.Options.
 type Expected struct {
 	// WorldSize is the number of ranks that the run must have; 0 means any.
 	WorldSize int
 	// Nodes is the number of nodes that the run must span; 0 means any.
 	Nodes int
-	// Provider is the libfabric provider that the gate wants; "" means efa. No
-	// other can ever make the verdict efa.
+	// Provider is the required libfabric provider; "" means efa. With any other value the verdict is
+	// never efa.
 	Provider string
-	// Completed says that the job is known to have ended well, which alone
-	// proves point-to-point channels (they print no line once connected).
+	// Completed reports whether the job succeeded. Only this proves point-to-point channels, which
+	// print no line when they are connected.
 	Completed bool
 }
 
@@ -31,36 +31,35 @@ type runJudge struct {
 	ev    *model.Evidence
 	run   *model.Run
 	found *findings
-	// counts of inter-node channel kinds by class
+	// numbers of inter-node channels by traffic
 	efa, other, unknown int
 	blocked             bool
-	tainted             bool // some rank is known from de-duplicated lines only
+	deduplicated        bool // some rank has only de-duplicated lines
 	failed              bool // a channel between nodes is on another network, whatever follows
 	stripped            bool // host and process were removed from the logs
 }
 
-// block records what keeps the run from being proven.
+// block records a finding that prevents the verdict efa.
 func (j *runJudge) block(c finding.Code, rank int32, r model.Ref, detail string) {
 	j.blocked = true
 	j.found.add(c, rank, r, detail)
 }
 
-// blockVariant is block under a circumstance that changes the finding's words.
+// blockVariant is block with a variant of the finding.
 func (j *runJudge) blockVariant(v finding.Variant, c finding.Code, rank int32, r model.Ref, detail string) {
 	j.blocked = true
 	j.found.addVariant(v, c, rank, r, detail)
 }
 
-// everyRun counts what may be any run's, and so weighs on each of them.
+// everyRun applies evidence that may belong to any run.
 func (j *runJudge) everyRun() {
 	j.orphanChannels()
 	j.strippedChannels()
 	j.torn()
 }
 
-// judge returns the run's verdict: any EFA beside anything else is mixed,
-// anything else alone is not-efa, and EFA alone is efa only when every
-// condition of the proof holds.
+// judge returns the verdict: mixed for EFA and other traffic, not-efa for other traffic only, and
+// efa for EFA only if all conditions hold.
 func (j *runJudge) judge() report.Verdict {
 	wide := false
 	for _, c := range j.run.Comms {
@@ -71,7 +70,7 @@ func (j *runJudge) judge() report.Verdict {
 			j.contradicted(c)
 		}
 	}
-	j.expectations()
+	j.checkExpected()
 	j.versions()
 	if !wide && j.efa+j.other+j.unknown == 0 {
 		j.block(finding.NoInterNode, noRank, model.Ref{}, "")
@@ -86,7 +85,7 @@ func (j *runJudge) verdict() report.Verdict {
 	case j.efa > 0 && j.other > 0:
 		j.found.add(finding.MixedTransports, noRank, model.Ref{}, "")
 		return report.Mixed
-	case j.tainted:
+	case j.deduplicated:
 		j.found.add(finding.RayDeduplicated, noRank, model.Ref{}, "")
 		return report.Inconclusive
 	case j.other > 0 && j.unknown == 0:
@@ -98,7 +97,7 @@ func (j *runJudge) verdict() report.Verdict {
 	}
 }
 
-// rank checks what a rank says about itself: its network and its provider.
+// rank checks the network and the provider that a rank printed.
 func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 	if len(rk.Networks) == 0 {
 		j.block(finding.NetworkUnknown, rk.Rank, rk.First(), "communicator "+c.Key)
@@ -119,12 +118,12 @@ func (j *runJudge) rank(c *model.Communicator, rk *model.Rank) {
 		j.blockVariant(usedOrChosen(rk), finding.ProviderNotEFA, rk.Rank, r, "the provider is "+provider)
 	case c.AmbiguousHosts:
 		if lost := rk.Overridden(); lost != "" {
-			j.block(finding.ProviderNotEFA, rk.Rank, r, "one of the hosts that share a name selected "+lost)
+			j.block(finding.ProviderNotEFA, rk.Rank, r, "one of several hosts with the same name selected "+lost)
 		}
 	}
 }
 
-// usedOrChosen is the circumstance of what a rank chose: it may show no channel.
+// usedOrChosen returns the variant of a finding about what a rank chose: it may show no channel.
 func usedOrChosen(rk *model.Rank) finding.Variant {
 	for _, v := range rk.Views {
 		if slices.ContainsFunc(v.Tallies, func(t model.Tally) bool { return t.Medium == record.MediumNet }) {
@@ -156,8 +155,8 @@ func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective b
 	return collective
 }
 
-// tallies yields the rank's channels and what they use. A driver's copy is in no reliable
-// order, but what it shows off EFA was.
+// tallies yields the rank's channels and what they use. The driver's log is not in order, so it is
+// used only for channels that are not on EFA.
 func (j *runJudge) tallies(c *model.Communicator, rk *model.Rank) iter.Seq2[*model.Tally, report.Traffic] {
 	return func(yield func(*model.Tally, report.Traffic) bool) {
 		final, _, _ := j.provider(rk)
@@ -181,7 +180,7 @@ func (j *runJudge) tallies(c *model.Communicator, rk *model.Rank) iter.Seq2[*mod
 	}
 }
 
-// count adds one tally to the run's balance and names what is not EFA.
+// count adds the channels to the run's totals and reports those that are not on EFA.
 func (j *runJudge) count(k report.Traffic, t *model.Tally, rank int32) {
 	switch k {
 	case report.TrafficEFA:
@@ -206,15 +205,14 @@ func (j *runJudge) count(k report.Traffic, t *model.Tally, rank int32) {
 	}
 }
 
-// provider returns what the rank's process selected last, over all views of it.
-// A view that selected nothing is silent; one that failed or selected something
-// else is returned before one that says efa.
+// provider returns what the rank's process selected last, over all views of it. Failures and other
+// providers take precedence over efa.
 func (j *runJudge) provider(rk *model.Rank) (name string, failed bool, where model.Ref) {
 	clean := rk.Clean()
 	for _, m := range rk.Views {
 		for _, p := range append([]*model.Process{m.Proc}, j.ev.Parts[m.Proc]...) {
 			if clean && p.File.Repeats > 0 {
-				continue // a driver's copy, whose last line may not be the last printed
+				continue // from the driver's log, which is not in order
 			}
 			n, f := p.Provided()
 			switch {
@@ -230,8 +228,7 @@ func (j *runJudge) provider(rk *model.Rank) (name string, failed bool, where mod
 	return name, false, where
 }
 
-// torn blocks the proof while torn channel lines could hide something: they may
-// be any run's.
+// torn blocks the verdict efa if there are incomplete channel lines, which may belong to any run.
 func (j *runJudge) torn() {
 	for _, f := range j.ev.Files {
 		if f.Torn > 0 && f.Repeats == 0 && !j.stripped {

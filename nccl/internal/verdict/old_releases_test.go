@@ -30,7 +30,7 @@ func oldHead() []string {
 	}
 }
 
-// TestConditionsOfOldReleases holds that two communicators of NCCL 2.6 to 2.12
+// TestConditionsOfOldReleases checks that two communicators of NCCL 2.6 to 2.12
 // are each proven, though the network is named once for the process and channels
 // do not say whether they are of a collective.
 func TestConditionsOfOldReleases(t *testing.T) {

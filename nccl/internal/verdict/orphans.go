@@ -17,7 +17,7 @@ func (j *runJudge) orphanChannels() {
 			wide = internodeRanks(j.ev)
 		}
 		if copied && !wide[rankKey{l.Proc.Host, l.Proc.PID, l.Rank}] {
-			continue // a driver's copy of what never left a node, or of a rank that taints the run already
+			continue // channels inside a node, or of a rank that dedup already marks
 		}
 		final, _ := l.Proc.Provided()
 		for i := range l.Tallies {

@@ -78,7 +78,7 @@ func useRing(rank, size int, network string) []string {
 	}
 }
 
-// TestConditionsOfSplits holds that splits are distinguished in every release, with ranks that
+// TestConditionsOfSplits checks that splits are distinguished in every release, with ranks that
 // stay outside of some, and that none of them is overlooked.
 func TestConditionsOfSplits(t *testing.T) {
 	t.Parallel()
@@ -116,7 +116,7 @@ func TestConditionsOfSplits(t *testing.T) {
 	}
 }
 
-// TestConditionsOfAnotherThread holds that a split communicator which shares its
+// TestConditionsOfAnotherThread checks that a split communicator which shares its
 // parent's connections, and so is connected without a channel of its own, does
 // not prove another communicator that hangs in another thread.
 func TestConditionsOfAnotherThread(t *testing.T) {
@@ -144,7 +144,7 @@ func TestConditionsOfAnotherThread(t *testing.T) {
 	assert.Contains(t, codesOf(result), "never-connected")
 }
 
-// TestConditionsOfAnNVLinkDomain holds that hosts which NVLink joins are not overlooked where
+// TestConditionsOfAnNVLinkDomain checks that hosts which NVLink joins are not overlooked where
 // NCCL counts them as one node.
 func TestConditionsOfAnNVLinkDomain(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestConditionsOfAnNVLinkDomain(t *testing.T) {
 	}
 }
 
-// TestConditionsOfASilentRelease holds that a release which prints no Connected
+// TestConditionsOfASilentRelease checks that a release which prints no Connected
 // line proves a communicator by the end of its own initialization, and not by an
 // earlier one's.
 func TestConditionsOfASilentRelease(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// stripped reports whether host and process were removed from all of the logs:
-// records without them name networks, and no other record does.
+// stripped reports whether host and process were removed from all of the logs: no record with host
+// and process names a network.
 func stripped(ev *model.Evidence) bool {
 	found := false
 	for _, f := range ev.Files {
@@ -22,9 +22,8 @@ func stripped(ev *model.Evidence) bool {
 	return found
 }
 
-// strippedChannels counts the channels of logs without host and process. They
-// never prove EFA, which needs the process and its rank; another network, or
-// another provider, needs neither.
+// strippedChannels counts the channels of logs without host and process. They cannot prove EFA, for
+// which process and rank must be known, but they can prove another network or provider.
 func (j *runJudge) strippedChannels() {
 	if !j.stripped {
 		return

@@ -25,7 +25,7 @@ func tables(ev *model.Evidence, runs []*model.Run, decided *model.Run) report.Re
 		row.Run = runOf[c]
 		r.Communicators = append(r.Communicators, row)
 	}
-	comms := weighed(decided)
+	comms := relevant(decided)
 	if len(comms) == 0 {
 		return r
 	}
@@ -51,21 +51,21 @@ func tables(ev *model.Evidence, runs []*model.Run, decided *model.Run) report.Re
 	return r
 }
 
-// weighed lists the communicators that count for a run's verdict, the widest first: those that span
-// nodes or several hosts or, when none does, all.
-func weighed(run *model.Run) []*model.Communicator {
+// relevant returns the communicators that decide the verdict, largest first: those that span nodes
+// or several hosts or, if there are none, all.
+func relevant(run *model.Run) []*model.Communicator {
 	comms := slices.Clone(run.Comms)
 	counts := func(c *model.Communicator) bool { return c.Spans() || c.Hosts() > 1 }
 	if slices.ContainsFunc(comms, counts) {
 		comms = slices.DeleteFunc(comms, func(c *model.Communicator) bool { return !counts(c) })
 	}
-	slices.SortStableFunc(comms, func(a, b *model.Communicator) int { return model.CompareWidth(b, a) })
+	slices.SortStableFunc(comms, func(a, b *model.Communicator) int { return model.CompareSize(b, a) })
 	return comms
 }
 
-// rankList is the table of ranks while it is made. Communicators are added from the widest on: a
-// process gets its row from the first one that it joined, and a later one decides about the row when
-// its traffic is worse.
+// rankList builds the table of ranks. Communicators are added from the largest on: a process gets
+// its row from the first one that it joined, and a later one decides about the row when its traffic
+// is worse.
 type rankList struct {
 	judge *runJudge
 	rows  []report.Rank
@@ -96,14 +96,14 @@ func (l *rankList) add(c *model.Communicator) {
 		for _, i := range rows {
 			row := &l.rows[i]
 			if row.Traffic != traffic && row.Traffic.Worse(traffic) == traffic {
-				l.decide(row, c, rk, traffic)
+				l.fill(row, c, rk, traffic)
 			}
 		}
 	}
 }
 
 // find lists the rows that may be the rank's: of several in one process the one with its number or,
-// because a smaller communicator numbers ranks anew, all of them.
+// because smaller communicators have their own numbering, all of them.
 func (l *rankList) find(c *model.Communicator, rk *model.Rank) []int {
 	var rows []int
 	for _, v := range rk.Views {
@@ -125,7 +125,7 @@ func (l *rankList) find(c *model.Communicator, rk *model.Rank) []int {
 func (l *rankList) newRow(c *model.Communicator, rk *model.Rank, traffic report.Traffic) int {
 	p := rk.Views[0].Proc
 	row := report.Rank{Rank: int(rk.Rank), Host: clean(p.Host), PID: int(p.PID), File: p.File.Name}
-	l.decide(&row, c, rk, traffic)
+	l.fill(&row, c, rk, traffic)
 	at := len(l.rows)
 	l.rows, l.numbered = append(l.rows, row), append(l.numbered, c)
 	for _, v := range rk.Views {
@@ -136,8 +136,8 @@ func (l *rankList) newRow(c *model.Communicator, rk *model.Rank, traffic report.
 	return at
 }
 
-// decide fills a row with what a rank of a communicator used.
-func (l *rankList) decide(
+// fill fills a row with what a rank of a communicator used.
+func (l *rankList) fill(
 	row *report.Rank, c *model.Communicator, rk *model.Rank, traffic report.Traffic,
 ) {
 	var u usage
@@ -146,7 +146,7 @@ func (l *rankList) decide(
 	row.Communicator, row.Traffic = clean(c.Key), traffic
 }
 
-// traffic is the worst that a rank of a communicator used, as the tables show it.
+// traffic returns the worst traffic of a rank of a communicator, as the tables show it.
 func (j *runJudge) traffic(
 	c *model.Communicator, rk *model.Rank, shown func(report.Traffic) report.Traffic,
 ) report.Traffic {
@@ -157,9 +157,9 @@ func (j *runJudge) traffic(
 	return worst
 }
 
-// shownIn returns what the tables show for the traffic of a communicator's channels, so that they
-// agree with the verdict. Inside one node all is local, unless several hosts contradict that. EFA
-// inside one host is local, and unknown where the evidence does not distinguish hosts.
+// shownIn returns the traffic of a communicator's channels as the tables show it, consistent with
+// the verdict. Inside one node all is local, unless several hosts contradict that. EFA inside one
+// host is local, and unknown where the evidence does not distinguish hosts.
 func shownIn(c *model.Communicator) func(report.Traffic) report.Traffic {
 	spans, several := c.Spans(), c.Hosts() > 1
 	efa := report.TrafficEFA
@@ -206,14 +206,13 @@ func (j *runJudge) communicatorRow(c *model.Communicator) report.Communicator {
 	return out
 }
 
-// usage gathers what ranks used.
+// usage collects what ranks used.
 type usage struct {
 	networks, providers nameSet
 	channels            map[string]int
 }
 
-// add adds a rank's networks and channels, and the providers that its process, in all its views,
-// ended up with.
+// add adds a rank's networks and channels, and the last provider of its process in all its views.
 func (u *usage) add(rk *model.Rank, ev *model.Evidence) {
 	for _, n := range rk.Networks {
 		u.networks.add(n.Name)
@@ -250,7 +249,7 @@ func (s *nameSet) add(name string) {
 	}
 }
 
-// addProvider adds the provider that the process ended up with, if any.
+// addProvider adds the last provider of the process, if any.
 func (s *nameSet) addProvider(p *model.Process) {
 	if name, failed := p.Provided(); name != "" && !failed {
 		s.add(name)

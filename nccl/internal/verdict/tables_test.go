@@ -27,7 +27,7 @@ func lines(r report.Report) []string {
 	return out
 }
 
-// TestRanksShowWhatDecided holds that the table of ranks agrees with the verdict.
+// TestRanksShowWhatDecided checks that the table of ranks agrees with the verdict.
 func TestRanksShowWhatDecided(t *testing.T) {
 	t.Parallel()
 	efa, later := over("Libfabric", "abc"), over("Socket", "def")
@@ -78,7 +78,7 @@ func TestRanksShowWhatDecided(t *testing.T) {
 	}
 }
 
-// TestEdgesHaveTheNumbersOfTheTable holds that the connections of a smaller communicator, which
+// TestEdgesHaveTheNumbersOfTheTable checks that the connections of a smaller communicator, which
 // numbers its ranks anew, are drawn between the same ranks as in the table.
 func TestEdgesHaveTheNumbersOfTheTable(t *testing.T) {
 	t.Parallel()
@@ -108,7 +108,7 @@ func TestRehearsedLogsAreMarked(t *testing.T) {
 	assert.False(t, judged(t, []string{strings.Repeat("text\n", 2000) + banner}).Rehearsed)
 }
 
-// TestOneHostIsNotShownAsEFA holds that traffic that cannot have left its host is local.
+// TestOneHostIsNotShownAsEFA checks that traffic that cannot have left its host is local.
 func TestOneHostIsNotShownAsEFA(t *testing.T) {
 	t.Parallel()
 	log := speaker{"solo", 7, 7}.says(append(boots(0, "efa"), all(

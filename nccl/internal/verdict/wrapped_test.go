@@ -41,7 +41,7 @@ func wrappings() []wrapping {
 	}
 }
 
-// TestConditionsOfWrappedLines holds that text behind a message is taken neither
+// TestConditionsOfWrappedLines checks that text behind a message is taken neither
 // into the network's name nor into the provider's, and that a name is no
 // shorter for it: a provider that only begins like efa stays another.
 func TestConditionsOfWrappedLines(t *testing.T) {
@@ -84,7 +84,7 @@ func TestConditionsOfWrappedLines(t *testing.T) {
 	}
 }
 
-// TestConditionsOfHostNames holds that a host is taken whole, whatever is glued
+// TestConditionsOfHostNames checks that a host is taken whole, whatever is glued
 // to it, so that each process stays one.
 func TestConditionsOfHostNames(t *testing.T) {
 	t.Parallel()
