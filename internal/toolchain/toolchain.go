@@ -30,6 +30,8 @@ type Kubernetes struct {
 	Binary string
 	// Kubectl is the same binary under the name of kubectl.
 	Kubectl string
+	// Kubelet is the kubelet of a rehearsed machine.
+	Kubelet string
 }
 
 // Toolchain holds the absolute path of each part. Every path exists when Locate returns it.
@@ -109,7 +111,7 @@ func at(root string) Toolchain {
 		Raytrain:         in("raytrain"),
 		Rehearse:         in("raytrain-rehearse"),
 		Pulumi:           in("pulumi"),
-		Kubernetes:       Kubernetes{Binary: in("kubernetes"), Kubectl: in("kubectl")},
+		Kubernetes:       Kubernetes{Binary: in("kubernetes"), Kubectl: in("kubectl"), Kubelet: in("kubelet")},
 		KubeRayOperator:  in("kuberay-operator"),
 		KubeRayCRDs:      in("kuberay-crds"),
 		RayVenv:          in("ray-venv"),

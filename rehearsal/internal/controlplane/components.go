@@ -82,7 +82,7 @@ func (c *ControlPlane) apiServer() component {
 			c.pki.path("kubelet-client.crt"), "--kubelet-client-key=" +
 			c.pki.path("kubelet-client.key"),
 		"--kubelet-certificate-authority=" + c.pki.path("ca.crt"),
-		"--kubelet-preferred-address-types=InternalIP",
+		"--kubelet-preferred-address-types=ExternalIP",
 		"--profiling=false",
 	}
 	if c.config.TokenWebhookURL != "" {

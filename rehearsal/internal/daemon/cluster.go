@@ -113,12 +113,11 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 	c.agentBase = nodeagent.Config{
 		REST: c.plane.AdminConfig(), Images: r.registry, Network: c.network,
 		APIServer: inside, ClusterDNS: dns,
-		ServingCertificate: certificate, ClientCAs: c.plane.PKI().ClientCAs(),
+		ServingCertificate: certificate, Kubelet: r.tools.Kubernetes.Kubelet,
 		HostPaths: r.hostPaths(),
 		// A rehearsal should not wait as long as a kubelet.
-		RestartBackoff: nodeagent.Backoff{Initial: time.Second, Max: 10 * time.Second},
-		PullBackoff:    nodeagent.Backoff{Initial: time.Second, Max: 10 * time.Second},
-		Log:            c.log,
+		MaxRestartPeriod: 10 * time.Second,
+		Log:              c.log,
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (c *cluster) addNode(spec nodeagent.Spec, change ...func(*nodeagent.Config)
 	config := nodeagent.Config{
 		REST: c.config, Spec: spec, Images: c.registry, Network: c.network,
 		APIServer: netip.MustParseAddrPort(apiServiceIP + ":443"), ClusterDNS: netip.MustParseAddr(dnsServiceIP),
-		ServingCertificate: certificate, ClientCAs: c.plane.PKI().ClientCAs(),
+		ServingCertificate: certificate, Kubelet: c.tools.Kubernetes.Kubelet,
 		HostPaths: []string{filepath.Dir(c.self), c.tools.Root},
 		Log:       slog.New(slog.NewTextHandler(c.t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

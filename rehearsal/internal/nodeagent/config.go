@@ -3,7 +3,6 @@ package nodeagent
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -58,9 +57,6 @@ type ImageStore interface {
 	Resolve(ctx context.Context, ref string) (images.Image, error)
 }
 
-// Backoff says how long the agent waits before it tries again.
-type Backoff struct{ Initial, Max time.Duration }
-
 // Config is what an agent runs with.
 type Config struct {
 	// REST authenticates with the rights of system:nodes or more; the
@@ -76,20 +72,17 @@ type Config struct {
 	APIServer netip.AddrPort
 	// ClusterDNS is the resolver's address inside Network.
 	ClusterDNS netip.Addr
-	// ServingCertificate is the kubelet server's, valid for 127.0.0.1;
-	// ClientCAs verifies the API server's client certificate, and nobody
-	// without one is served.
+	// ServingCertificate is the kubelet server's, valid for 127.0.0.1. The kubelet serves only clients
+	// with a certificate of the authority in REST.
 	ServingCertificate tls.Certificate
-	ClientCAs          *x509.CertPool
+	// Kubelet is the program tools/kubernetes/kubelet.
+	Kubelet string
 	// HostPaths are absolute paths that containers must see even though they
 	// lie below a folder that is private to each container (/tmp, /run,
 	// /var/tmp): the checkout and the tool cache, wherever they are.
 	HostPaths []string
-	// KubeletVersion is reported in the node's status, such as "v1.36.3".
-	KubeletVersion string
-	// RestartBackoff is for containers that ended, PullBackoff for images that
-	// did not resolve. Defaults: the kubelet's, 10 s doubling up to 5 minutes.
-	RestartBackoff, PullBackoff Backoff
+	// MaxRestartPeriod bounds the time between restarts of a container. Default: 5 minutes.
+	MaxRestartPeriod time.Duration
 	// Log gets what goes wrong and what pods do. Default: discard.
 	Log *slog.Logger
 }
@@ -105,7 +98,7 @@ func (c Config) withDefaults() (Config, error) {
 	missing("REST", c.REST == nil)
 	missing("Images", c.Images == nil)
 	missing("Network", c.Network == nil)
-	missing("ClientCAs", c.ClientCAs == nil)
+	missing("Kubelet", c.Kubelet == "")
 	missing("ServingCertificate", len(c.ServingCertificate.Certificate) == 0)
 	missing("APIServer", !c.APIServer.IsValid())
 	missing("ClusterDNS", !c.ClusterDNS.IsValid())
@@ -119,15 +112,8 @@ func (c Config) withDefaults() (Config, error) {
 	if err := errors.Join(problems...); err != nil {
 		return c, fmt.Errorf("checking configuration of node %q: %w", c.Spec.Name, err)
 	}
-	standard := Backoff{Initial: 10 * time.Second, Max: 5 * time.Minute}
-	if c.RestartBackoff == (Backoff{}) {
-		c.RestartBackoff = standard
-	}
-	if c.PullBackoff == (Backoff{}) {
-		c.PullBackoff = standard
-	}
-	if c.KubeletVersion == "" {
-		c.KubeletVersion = "v1.36.3"
+	if c.MaxRestartPeriod == 0 {
+		c.MaxRestartPeriod = 5 * time.Minute
 	}
 	if c.Spec.AllocatableCPU.IsZero() {
 		c.Spec.AllocatableCPU = c.Spec.CPU

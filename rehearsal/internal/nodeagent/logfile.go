@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
@@ -25,12 +24,13 @@ const (
 
 // logFile is a container's log, written by one goroutine per stream.
 type logFile struct {
+	path string
 	mu   sync.Mutex
 	file *os.File
 	now  func() time.Time
-	// grown is closed and replaced at every write, to wake followers.
-	grown chan struct{}
-	ended bool
+	// followers get every line as it is written.
+	followers map[int]func(stream string, line []byte)
+	nextID    int
 }
 
 func createLog(path string) (*logFile, error) {
@@ -38,7 +38,7 @@ func createLog(path string) (*logFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating container log: %w", err)
 	}
-	return &logFile{file: file, now: time.Now, grown: make(chan struct{})}, nil
+	return &logFile{path: path, file: file, now: time.Now, followers: map[int]func(string, []byte){}}, nil
 }
 
 // pump copies a stream into the log until the stream ends.
@@ -57,58 +57,49 @@ func (l *logFile) pump(stream string, from io.Reader) {
 
 func (l *logFile) write(stream string, line []byte) {
 	flag := "P"
-	if text, full := bytes.CutSuffix(line, []byte("\n")); full {
-		line, flag = text, "F"
+	text, full := bytes.CutSuffix(line, []byte("\n"))
+	if full {
+		flag = "F"
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A full disk must not stop the container, so the line is lost.
-	_, _ = fmt.Fprintf(l.file, "%s %s %s %s\n", l.now().UTC().Format(time.RFC3339Nano), stream, flag, line)
-	l.wake()
+	_, _ = fmt.Fprintf(l.file, "%s %s %s %s\n", l.now().UTC().Format(time.RFC3339Nano), stream, flag, text)
+	for _, follow := range l.followers {
+		follow(stream, line)
+	}
 }
 
-func (l *logFile) wake() {
-	close(l.grown)
-	l.grown = make(chan struct{})
+// follow calls take for every line from now on, until the function that it returns is called.
+func (l *logFile) follow(take func(stream string, line []byte)) (stop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.nextID++
+	id := l.nextID
+	l.followers[id] = take
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.followers, id)
+	}
 }
 
-// close marks the end: followers finish.
+// reopen makes the log go on in a new file, after the kubelet has renamed the old one.
+func (l *logFile) reopen() error {
+	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("reopening container log: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.file.Close()
+	l.file = file
+	return nil
+}
+
 func (l *logFile) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.file.Close()
-	l.ended = true
-	l.wake()
 }
 
-// state gives a channel that is closed at the next write, and whether there
-// will be one.
-func (l *logFile) state() (<-chan struct{}, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.grown, l.ended
-}
-
-// logLine is one parsed line of a log.
-type logLine struct {
-	at     time.Time
-	stamp  string
-	stream string
-	text   string // ends with a newline unless the line was split here
-}
-
-func parseLogLine(line string) (logLine, error) {
-	parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
-	if len(parts) != 4 {
-		return logLine{}, fmt.Errorf("log line %q: want TIME STREAM FLAG TEXT", line)
-	}
-	at, err := time.Parse(time.RFC3339Nano, parts[0])
-	if err != nil {
-		return logLine{}, fmt.Errorf("log line %q: %w", line, err)
-	}
-	out := logLine{at: at, stamp: parts[0], stream: parts[1], text: parts[3]}
-	if parts[2] == "F" {
-		out.text += "\n"
-	}
-	return out, nil
-}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"os/exec"
 
 	"github.com/vishvananda/netlink"
 )
@@ -135,6 +136,11 @@ func (s *Sandbox) DialContext(ctx context.Context, network, address string) (net
 // Listen opens a TCP listener inside the sandbox.
 func (s *Sandbox) Listen(address string) (net.Listener, error) {
 	return s.network.threads.listen(s.namespace, "tcp", address)
+}
+
+// Start starts a program inside the sandbox.
+func (s *Sandbox) Start(cmd *exec.Cmd) error {
+	return s.network.threads.inside(s.namespace, cmd.Start)
 }
 
 // Close releases the sandbox and its address.
