@@ -70,6 +70,9 @@ func (n *Network) build() error {
 	n.handle = handle
 	attrs := netlink.NewLinkAttrs()
 	attrs.Name, attrs.MTU = bridgeName, mtu
+	// A bridge without an address of its own has that of one of its ports, which changes as pods come
+	// and go. Others notice by ARP only, so that their open connections hang for up to 45 s.
+	attrs.HardwareAddr = net.HardwareAddr{0x02, 0, 0, 0, 0, 0x01}
 	if err := handle.LinkAdd(&netlink.Bridge{LinkAttrs: attrs}); err != nil {
 		return fmt.Errorf("adding bridge: %w", err)
 	}
