@@ -125,7 +125,7 @@ func at(root string) Toolchain {
 // installed lists what set-up installs.
 func (t Toolchain) installed() []string {
 	return []string{
-		t.Pulumi, t.Kubernetes.Binary, t.Kubernetes.Kubectl, t.KubeRayOperator, t.KubeRayCRDs,
+		t.Pulumi, t.Kubernetes.Binary, t.Kubernetes.Kubectl, t.Kubernetes.Kubelet, t.KubeRayOperator, t.KubeRayCRDs,
 		filepath.Join(t.RayVenv, "bin", "ray"), t.PluginEKS, t.PluginKubernetes,
 	}
 }

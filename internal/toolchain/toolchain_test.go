@@ -25,7 +25,7 @@ func checkout(t *testing.T) (root, cache string) {
 	root, cache = t.TempDir(), t.TempDir()
 	touch(t, filepath.Join(cache, "ray-1", "venv", "bin", "ray"))
 	for _, name := range []string{
-		"pulumi", "kubernetes", "kubectl", "kuberay-operator", "kuberay-crds", "pulumi-resource-eks", "pulumi-resource-kubernetes",
+		"pulumi", "kubernetes", "kubectl", "kubelet", "kuberay-operator", "kuberay-crds", "pulumi-resource-eks", "pulumi-resource-kubernetes",
 	} {
 		touch(t, filepath.Join(root, "bin", name))
 	}

@@ -69,9 +69,15 @@ func readVersions(root string) (goVersions, error) {
 func parts(v goVersions) []recipe {
 	return []recipe{
 		{
-			Name: "kubernetes", Version: v.kubernetes, Source: "tools/kubernetes", Lane: compiling, Facts: []fact{platform}, Prefetch: ".",
-			Steps: []step{goBuild("kubernetes", ".", kubernetesVersionFlags(v.kubernetes)...)},
-			Links: map[string]string{"kubernetes": "kubernetes", "kubectl": "kubernetes"},
+			Name: "kubernetes", Version: v.kubernetes, Source: "tools/kubernetes",
+			Lane: compiling, Facts: []fact{platform}, Prefetch: "./...",
+			Steps: []step{
+				goBuild("kubernetes", ".", kubernetesVersionFlags(v.kubernetes)...),
+				goBuild("kubelet", "./kubelet", kubernetesVersionFlags(v.kubernetes)...),
+			},
+			Links: map[string]string{
+				"kubernetes": "kubernetes", "kubectl": "kubernetes", "kubelet": "kubelet",
+			},
 		},
 		{
 			Name: "kuberay", Version: v.kubeRay, Source: "tools/kuberay", Lane: compiling, Facts: []fact{platform}, Prefetch: moduleKubeRay,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,28 +26,48 @@ const (
 	resourceEFA = "vpc.amazonaws.com/efa"
 )
 
-// containers is the kubelet's container manager without cgroups: it knows what of the machine is
+// containers is the kubelet's container manager without cgroups. It reports what of the machine is
 // reserved, and gives devices to pods.
 type containers struct {
 	cm.ContainerManager
 	machine machine
-	active  cm.ActivePodsFunc
+	ready   config.SourcesReady
 
 	mu sync.Mutex
 	// held lists the devices of each pod: by the pod's UID, then by resource.
 	held map[string]map[string][]int
 }
 
-func (c *containers) Start(ctx context.Context, node *v1.Node, active cm.ActivePodsFunc, get cm.GetNodeFunc,
-	ready config.SourcesReady, statuses status.PodStatusProvider, runtime internalapi.RuntimeService, isolation bool) error {
-	c.active = active
+func newContainers(m machine) *containers {
+	c := &containers{
+		ContainerManager: cm.NewStubContainerManager(), machine: m, held: map[string]map[string][]int{},
+	}
+	// A kubelet that was restarted leaves pods the devices that they have.
+	if data, err := os.ReadFile(c.checkpoint()); err == nil {
+		_ = json.Unmarshal(data, &c.held)
+	}
+	return c
+}
+
+func (c *containers) checkpoint() string {
+	return filepath.Join(c.machine.RootDir, "devices-of-pods.json")
+}
+
+func (c *containers) Start(
+	ctx context.Context, node *v1.Node, active cm.ActivePodsFunc, get cm.GetNodeFunc,
+	ready config.SourcesReady, statuses status.PodStatusProvider, runtime internalapi.RuntimeService,
+	isolation bool,
+) error {
+	c.mu.Lock()
+	c.ready = ready
+	c.mu.Unlock()
 	return c.ContainerManager.Start(ctx, node, active, get, ready, statuses, runtime, isolation)
 }
 
 func (c *containers) GetNodeAllocatableReservation() v1.ResourceList {
 	return v1.ResourceList{
 		v1.ResourceCPU:    *resource.NewMilliQuantity(c.machine.ReservedCPUMillis, resource.DecimalSI),
-		v1.ResourceMemory: *resource.NewQuantity(c.machine.ReservedMemory, resource.BinarySI),
+		v1.ResourceMemory: *resource.NewQuantity(c.machine.ReservedMemoryBytes, resource.BinarySI),
 	}
 }
 
@@ -54,10 +75,10 @@ func (c *containers) GetCapacity(bool) v1.ResourceList {
 	return v1.ResourceList{v1.ResourceEphemeralStorage: resource.MustParse("80Gi")}
 }
 
-// installed is a resource's devices as the file of the container runtime gives them.
+// installed describes the devices of one resource in the file that the container runtime writes.
 type installed struct {
 	Count int `json:"count"`
-	// Lost is set while the plugin that brought the devices in does not run.
+	// Lost is set while the plugin that offered the devices does not run.
 	Lost bool `json:"lost"`
 }
 
@@ -65,29 +86,32 @@ func (c *containers) installed() map[string]installed {
 	found := map[string]installed{}
 	data, err := os.ReadFile(c.machine.DevicesFile)
 	if err == nil {
-		_ = json.Unmarshal(data, &found) // written by renaming: never half a file
+		_ = json.Unmarshal(data, &found) // whole: the file is replaced by renaming
 	}
 	return found
 }
 
-func (c *containers) GetDevicePluginResourceCapacity() (capacity, allocatable v1.ResourceList, removed []string) {
+func (c *containers) GetDevicePluginResourceCapacity() (
+	capacity, allocatable v1.ResourceList, removed []string,
+) {
 	capacity, allocatable = v1.ResourceList{}, v1.ResourceList{}
 	for name, devices := range c.installed() {
-		count := resource.NewQuantity(int64(devices.Count), resource.DecimalSI)
-		capacity[v1.ResourceName(name)], allocatable[v1.ResourceName(name)] = *count, *count
+		usable := int64(devices.Count)
 		if devices.Lost {
-			allocatable[v1.ResourceName(name)] = *resource.NewQuantity(0, resource.DecimalSI)
+			usable = 0
 		}
+		capacity[v1.ResourceName(name)] = *resource.NewQuantity(int64(devices.Count), resource.DecimalSI)
+		allocatable[v1.ResourceName(name)] = *resource.NewQuantity(usable, resource.DecimalSI)
 	}
 	return capacity, allocatable, nil
 }
 
-// ShouldResetExtendedResourceCapacity reports that a kubelet which starts knows no devices yet.
+// ShouldResetExtendedResourceCapacity reports that a kubelet knows no devices when it starts.
 func (c *containers) ShouldResetExtendedResourceCapacity() bool { return true }
 
 func (c *containers) GetAllocateResourcesPodAdmitHandler() lifecycle.PodAdmitHandler { return c }
 
-// Admit gives a pod its devices, all or none.
+// Admit gives a pod all its devices, or rejects it.
 func (c *containers) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.PodAdmitResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,11 +133,18 @@ func (c *containers) Admit(attributes *lifecycle.PodAdmitAttributes) lifecycle.P
 		mine[name] = free[:count]
 	}
 	c.held[string(pod.UID)] = mine
+	if data, err := json.Marshal(c.held); err == nil {
+		_ = os.WriteFile(c.checkpoint(), data, 0o600)
+	}
 	return lifecycle.PodAdmitResult{Admit: true}
 }
 
-// release takes back the devices of pods that have ended.
+// release takes back the devices of pods that have ended. Until the kubelet has seen all pods, it
+// cannot know which have.
 func (c *containers) release(others []*v1.Pod) {
+	if c.ready == nil || !c.ready.AllReady() {
+		return
+	}
 	alive := map[string]bool{}
 	for _, pod := range others {
 		alive[string(pod.UID)] = true
@@ -142,9 +173,11 @@ func (c *containers) free(name string, devices installed) []int {
 	return free
 }
 
-// GetResources names a container's devices as the real plugins do: NVIDIA's by a variable, EFA's
-// by device nodes.
-func (c *containers) GetResources(_ context.Context, pod *v1.Pod, container *v1.Container) (*kubecontainer.RunContainerOptions, error) {
+// GetResources passes a container its devices as the real plugins do: NVIDIA's by a variable,
+// EFA's by device nodes.
+func (c *containers) GetResources(
+	_ context.Context, pod *v1.Pod, container *v1.Container,
+) (*kubecontainer.RunContainerOptions, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	options := &kubecontainer.RunContainerOptions{}
@@ -153,17 +186,20 @@ func (c *containers) GetResources(_ context.Context, pod *v1.Pod, container *v1.
 		gpus = append(gpus, strconv.Itoa(i))
 	}
 	if len(gpus) > 0 {
-		options.Envs = []kubecontainer.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: strings.Join(gpus, ",")}}
+		variable := kubecontainer.EnvVar{Name: "NVIDIA_VISIBLE_DEVICES", Value: strings.Join(gpus, ",")}
+		options.Envs = append(options.Envs, variable)
 	}
 	for _, i := range c.share(pod, container, resourceEFA) {
 		path := "/dev/infiniband/uverbs" + strconv.Itoa(i)
-		options.Devices = append(options.Devices, kubecontainer.DeviceInfo{PathOnHost: path, PathInContainer: path, Permissions: "rw"})
+		options.Devices = append(options.Devices, kubecontainer.DeviceInfo{
+			PathOnHost: path, PathInContainer: path, Permissions: "rw",
+		})
 	}
 	return options, nil
 }
 
-// share is a container's part of its pod's devices. Containers that run side by side have parts of
-// their own; an init container uses those of the containers after it.
+// share returns a container's part of its pod's devices. Containers that run side by side have
+// separate parts; an init container uses those of the containers after it.
 func (c *containers) share(pod *v1.Pod, container *v1.Container, name string) []int {
 	mine, from := c.held[string(pod.UID)][name], 0
 	for _, init := range pod.Spec.InitContainers {
@@ -181,7 +217,7 @@ func (c *containers) share(pod *v1.Pod, container *v1.Container, name string) []
 	return nil
 }
 
-// requested counts the devices of each resource that a pod needs at a time.
+// requested counts the devices of each resource that a pod uses at the same time.
 func requested(pod *v1.Pod) map[string]int {
 	total := map[string]int{}
 	for _, name := range []string{resourceGPU, resourceEFA} {

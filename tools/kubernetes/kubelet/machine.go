@@ -6,20 +6,19 @@ import (
 	"path/filepath"
 	"strings"
 
+	cadvisorapi "github.com/google/cadvisor/info/v1"
 	"golang.org/x/sys/unix"
 	v1 "k8s.io/api/core/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/kubernetes/cmd/kubelet/app"
+	cadvisortesting "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 	kubecontainer "k8s.io/kubernetes/pkg/kubelet/container"
 	"k8s.io/kubernetes/pkg/volume"
 	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/mount-utils"
-
-	cadvisorapi "github.com/google/cadvisor/info/v1"
-	cadvisortesting "k8s.io/kubernetes/pkg/kubelet/cadvisor/testing"
 )
 
-// fakeMachine answers for the machine's size.
+// fakeMachine reports the size of the rehearsed machine instead of that of the real one.
 type fakeMachine struct {
 	cadvisortesting.Fake
 	machine machine
@@ -41,20 +40,21 @@ func (f *fakeMachine) VersionInfo() (*cadvisorapi.VersionInfo, error) {
 	}, nil
 }
 
-// mounter mounts and unmounts by system calls. The library's runs mount(8) for each.
+// mounter mounts and unmounts by system calls. The library's starts mount(8) each time.
 type mounter struct{ mount.Interface }
 
-func newMounter() mounter { return mounter{mount.New("")} }
-
-// volumeSource is the source of memory file systems that are volumes; the container runtime hides
-// those of other pods by it.
+// volumeSource is the source of the memory file systems that are volumes. By it the container
+// runtime recognizes, and hides, those of other pods.
 const volumeSource = "raytrain-volume"
 
-func (m mounter) MountSensitiveWithoutSystemd(source, target, fstype string, options, sensitive []string) error {
+func (m mounter) MountSensitiveWithoutSystemd(
+	source, target, fstype string, options, sensitive []string,
+) error {
 	if fstype != "tmpfs" {
 		return m.Interface.MountSensitiveWithoutSystemd(source, target, fstype, options, sensitive)
 	}
-	return unix.Mount(volumeSource, target, fstype, unix.MS_NOSUID|unix.MS_NODEV, strings.Join(options, ","))
+	const flags = unix.MS_NOSUID | unix.MS_NODEV
+	return unix.Mount(volumeSource, target, fstype, flags, strings.Join(options, ","))
 }
 
 func (m mounter) Mount(source, target, fstype string, options []string) error {
@@ -68,12 +68,9 @@ func (mounter) Unmount(target string) error {
 // hostUtil leaves the propagation of the machine's mounts as it is.
 type hostUtil struct{ hostutil.HostUtils }
 
-func newHostUtil() hostUtil { return hostUtil{hostutil.NewHostUtil()} }
-
 func (hostUtil) MakeRShared(string) error { return nil }
 
-// system is the operating system without the folder /var/log/containers, which belongs to the real
-// machine.
+// system is the operating system without the folder /var/log/containers of the real machine.
 type system struct{ kubecontainer.RealOS }
 
 const containerLogs = "/var/log/containers"
@@ -103,8 +100,8 @@ func (m machine) volumePlugins(ctx context.Context) ([]volume.VolumePlugin, erro
 	return plugins, err
 }
 
-// hostPath maps paths of the rehearsed machine to a folder: the machine that runs the rehearsal is
-// not the one that a pod means.
+// hostPath maps paths of the rehearsed machine to a folder. A pod does not mean the machine that
+// runs the rehearsal.
 type hostPath struct {
 	volume.VolumePlugin
 	folder string
@@ -116,7 +113,7 @@ func (h hostPath) NewMounter(spec *volume.Spec, pod *v1.Pod) (volume.Mounter, er
 		mapped.Volume = spec.Volume.DeepCopy()
 		source := mapped.Volume.HostPath
 		source.Path = filepath.Join(h.folder, filepath.Clean("/"+source.Path))
-		kind := present(source.Type)
+		kind := created(source.Type)
 		source.Type = &kind
 		if err := os.MkdirAll(filepath.Dir(source.Path), 0o755); err != nil {
 			return nil, err
@@ -125,12 +122,13 @@ func (h hostPath) NewMounter(spec *volume.Spec, pod *v1.Pod) (volume.Mounter, er
 	return h.VolumePlugin.NewMounter(&mapped, pod)
 }
 
-// present makes the path, whatever the pod expects to find there: a rehearsed machine has no
-// operating system of its own.
-func present(kind *v1.HostPathType) v1.HostPathType {
+// created is the type of host path that is created where it is missing: a rehearsed machine has no
+// operating system whose files could be there.
+func created(kind *v1.HostPathType) v1.HostPathType {
 	if kind != nil {
 		switch *kind {
-		case v1.HostPathFile, v1.HostPathFileOrCreate, v1.HostPathSocket, v1.HostPathCharDev, v1.HostPathBlockDev:
+		case v1.HostPathFile, v1.HostPathFileOrCreate,
+			v1.HostPathSocket, v1.HostPathCharDev, v1.HostPathBlockDev:
 			return v1.HostPathFileOrCreate
 		}
 	}

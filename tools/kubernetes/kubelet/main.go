@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -22,24 +23,25 @@ import (
 	"k8s.io/kubernetes/cmd/kubelet/app/options"
 	"k8s.io/kubernetes/pkg/kubelet"
 	kubeletconfig "k8s.io/kubernetes/pkg/kubelet/apis/config"
-	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/server"
 	"k8s.io/kubernetes/pkg/util/oom"
+	"k8s.io/kubernetes/pkg/volume/util/hostutil"
 	"k8s.io/kubernetes/pkg/volume/util/subpath"
+	"k8s.io/mount-utils"
 )
 
-// machine is the file that the command reads: what a rehearsal knows about one machine.
+// machine is the file that the command reads. Package nodeagent of the rehearsal writes it.
 type machine struct {
 	Name string `json:"name"`
-	// RootDir, LogsDir and HostDir are the kubelet's own folder, that of the pods' logs, and the
-	// one that host paths are below.
+	// RootDir is the kubelet's own folder. Its path is short: the kubelet makes sockets there.
 	RootDir string `json:"rootDir"`
+	// LogsDir holds the logs of pods, HostDir the files that host paths mean.
 	LogsDir string `json:"logsDir"`
 	HostDir string `json:"hostDir"`
 	// Runtime is the path of the container runtime's socket.
 	Runtime    string `json:"runtime"`
 	Kubeconfig string `json:"kubeconfig"`
-	// Port is where the kubelet serves its API, on 127.0.0.1.
+	// Port is the port of 127.0.0.1 on which the kubelet serves its API.
 	Port         int32  `json:"port"`
 	CertFile     string `json:"certFile"`
 	KeyFile      string `json:"keyFile"`
@@ -47,14 +49,14 @@ type machine struct {
 	ResolvConf   string `json:"resolvConf"`
 	ProviderID   string `json:"providerID"`
 	ClusterDNS   string `json:"clusterDNS"`
-	// Capacity and Reserved are in milli-CPUs and bytes.
-	CPUMillis         int64  `json:"cpuMillis"`
-	MemoryBytes       int64  `json:"memoryBytes"`
-	ReservedCPUMillis int64  `json:"reservedCPUMillis"`
-	ReservedMemory    int64  `json:"reservedMemoryBytes"`
-	Pods              int32  `json:"pods"`
-	BootID            string `json:"bootID"`
-	// DevicesFile holds how many devices of each resource the running plugins have brought in.
+	// The machine has CPUMillis and MemoryBytes, of which pods may not use the reserved parts.
+	CPUMillis           int64  `json:"cpuMillis"`
+	MemoryBytes         int64  `json:"memoryBytes"`
+	ReservedCPUMillis   int64  `json:"reservedCPUMillis"`
+	ReservedMemoryBytes int64  `json:"reservedMemoryBytes"`
+	Pods                int32  `json:"pods"`
+	BootID              string `json:"bootID"`
+	// DevicesFile says how many devices of each resource the running device plugins offer.
 	DevicesFile string `json:"devicesFile"`
 	// MaxRestartPeriod bounds the time between restarts of a container.
 	MaxRestartPeriod metav1.Duration `json:"maxRestartPeriod"`
@@ -69,7 +71,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("give the path of the file that describes the machine")
+		return errors.New("give one argument: the file that describes the machine")
 	}
 	data, err := os.ReadFile(args[0])
 	if err != nil {
@@ -86,7 +88,10 @@ func run(ctx context.Context, args []string) error {
 	}
 	server := &options.KubeletServer{KubeletFlags: *flags, KubeletConfiguration: *config}
 	gate := utilfeature.DefaultMutableFeatureGate
-	dependencies, err := m.dependencies(ctx, gate.SetFromMap(config.FeatureGates))
+	if err := gate.SetFromMap(config.FeatureGates); err != nil {
+		return fmt.Errorf("setting the kubelet's feature gates: %w", err)
+	}
+	dependencies, err := m.dependencies(ctx)
 	if err != nil {
 		return err
 	}
@@ -94,13 +99,13 @@ func run(ctx context.Context, args []string) error {
 	return app.Run(ctx, server, dependencies, gate)
 }
 
-// configuration is the kubelet's, without what needs a real machine.
+// configuration is the kubelet's, without cgroups, eviction and what else needs a real machine.
 func (m machine) configuration() (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
 	flags := options.NewKubeletFlags()
 	flags.RootDirectory = m.RootDir
 	flags.KubeConfig = m.Kubeconfig
 	flags.HostnameOverride = m.Name
-	// The rehearsal stands for the cloud's controller: it sets the node's addresses.
+	// The rehearsal sets the node's addresses, as the cloud's controller does on EKS.
 	flags.CloudProvider = "external"
 	config, err := options.NewKubeletConfiguration()
 	if err != nil {
@@ -135,36 +140,37 @@ func (m machine) configuration() (*options.KubeletFlags, *kubeletconfig.KubeletC
 	config.NodeStatusUpdateFrequency.Duration = statusPeriod
 	config.CrashLoopBackOff.MaxContainerRestartPeriod = &m.MaxRestartPeriod
 	config.FeatureGates = map[string]bool{
-		// Restarts after 1 s, as a rehearsal must not wait as long as a cluster may.
+		// The first restart comes after 1 s instead of 10.
 		"ReduceDefaultCrashLoopBackOffDecay": true,
-		"KubeletInUserNamespace":             true,
+		// Where the daemon is not root, it is root of a user namespace.
+		"KubeletInUserNamespace": true,
 	}
 	return flags, config, nil
 }
 
-// statusPeriod is how often the node's status is computed, which is also how long a new device
-// stays unknown.
+// statusPeriod is how often the kubelet computes the node's status, and so how long a new device
+// can stay unknown.
 const statusPeriod = 2 * time.Second
 
-func (m machine) dependencies(ctx context.Context, gateErr error) (*kubelet.Dependencies, error) {
-	if gateErr != nil {
-		return nil, fmt.Errorf("setting the kubelet's feature gates: %w", gateErr)
-	}
-	mounter := newMounter()
+// dependencies are the kubelet's, with stand-ins for what only a real machine has.
+func (m machine) dependencies(ctx context.Context) (*kubelet.Dependencies, error) {
+	mounter := mounter{mount.New("")}
 	plugins, err := m.volumePlugins(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &kubelet.Dependencies{
 		CAdvisorInterface: &fakeMachine{machine: m},
-		ContainerManager:  &containers{ContainerManager: cm.NewStubContainerManager(), machine: m, held: map[string]map[string][]int{}},
+		ContainerManager:  newContainers(m),
 		Mounter:           mounter,
-		HostUtil:          newHostUtil(),
+		HostUtil:          hostUtil{hostutil.NewHostUtil()},
 		OSInterface:       system{},
 		Subpather:         subpath.New(mounter),
 		OOMAdjuster:       oom.NewFakeOOMAdjuster(),
 		TracerProvider:    noop.NewTracerProvider(),
 		VolumePlugins:     plugins,
-		TLSOptions:        &server.TLSOptions{CertFile: m.CertFile, KeyFile: m.KeyFile, ClientCAFile: m.ClientCAFile},
+		TLSOptions: &server.TLSOptions{
+			CertFile: m.CertFile, KeyFile: m.KeyFile, ClientCAFile: m.ClientCAFile,
+		},
 	}, nil
 }
