@@ -7,7 +7,11 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -138,4 +143,34 @@ func (c *cluster) addNode(spec nodeagent.Spec, change ...func(*nodeagent.Config)
 	})
 	c.t.Cleanup(stop)
 	return stop
+}
+
+// waitNode waits until a node is Ready.
+func (c *cluster) waitNode(name string) {
+	c.t.Helper()
+	require.Eventually(c.t, func() bool {
+		node, err := c.client.CoreV1().Nodes().Get(c.t.Context(), name, metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
+			return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
+		})
+	}, 20*time.Second, 20*time.Millisecond)
+}
+
+// killKubelet ends the kubelet of a node as a crash would.
+func (c *cluster) killKubelet(name string) {
+	c.t.Helper()
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(c.t, err)
+	for _, path := range commands {
+		data, err := os.ReadFile(path)
+		argv := strings.Split(string(data), "\x00")
+		if err != nil || argv[0] != c.tools.Kubernetes.Kubelet || !strings.HasPrefix(argv[1], filepath.Join(c.dir, name)) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(c.t, err)
+		require.NoError(c.t, syscall.Kill(pid, syscall.SIGKILL))
+		return
+	}
+	require.FailNow(c.t, "no kubelet runs", name)
 }

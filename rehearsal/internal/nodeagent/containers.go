@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent/podinit"
@@ -23,36 +23,40 @@ const (
 	// startFailed is the exit status that runtimes report for a container whose command could not
 	// be started.
 	startFailed = 128
+	// killed is the exit status of a container that was ended by SIGKILL.
+	killed = 128 + int(unix.SIGKILL)
 )
 
 // container is one run of a container.
 type container struct {
-	ID        string                      `json:"id"`
-	SandboxID string                      `json:"sandboxId"`
-	Config    *runtimeapi.ContainerConfig `json:"config"`
-	Image     images.Image                `json:"image"`
-	LogPath   string                      `json:"logPath"`
-	State     runtimeapi.ContainerState   `json:"state"`
-	Created   int64                       `json:"created"`
-	Started   int64                       `json:"started"`
-	Finished  int64                       `json:"finished"`
-	ExitCode  int32                       `json:"exitCode"`
-	Reason    string                      `json:"reason"`
-	Message   string                      `json:"message"`
+	ID        string               `json:"id"`
+	SandboxID string               `json:"sandboxId"`
+	Config    *cri.ContainerConfig `json:"config"`
+	Image     images.Image         `json:"image"`
+	LogPath   string               `json:"logPath"`
+	State     cri.ContainerState   `json:"state"`
+	Created   int64                `json:"created"`
+	Started   int64                `json:"started"`
+	Finished  int64                `json:"finished"`
+	ExitCode  int32                `json:"exitCode"`
+	Reason    string               `json:"reason"`
+	Message   string               `json:"message"`
 
 	process *process
 	spec    podinit.Spec
 }
 
 func (c *container) exited(code int, reason, message string) {
-	c.State, c.Finished = runtimeapi.ContainerState_CONTAINER_EXITED, time.Now().UnixNano()
+	c.State, c.Finished = cri.ContainerState_CONTAINER_EXITED, time.Now().UnixNano()
 	if c.Started == 0 {
 		c.Started = c.Finished
 	}
 	c.ExitCode, c.Reason, c.Message = int32(code), reason, message
 }
 
-func (r *containerRuntime) scratch(id string) string { return filepath.Join(r.folder, "containers", id) }
+func (r *containerRuntime) scratch(id string) string {
+	return filepath.Join(r.folder, "containers", id)
+}
 
 // forget drops a container that has ended, and its files. The caller holds mu.
 func (r *containerRuntime) forget(c *container) {
@@ -78,8 +82,9 @@ func (r *containerRuntime) running(id string) (*container, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
-		return nil, status.Errorf(codes.FailedPrecondition, "container %q is not running", c.Config.GetMetadata().GetName())
+	if c.State != cri.ContainerState_CONTAINER_RUNNING {
+		name := c.Config.GetMetadata().GetName()
+		return nil, status.Errorf(codes.FailedPrecondition, "container %q is not running", name)
 	}
 	return c, nil
 }
@@ -97,25 +102,30 @@ func (r *containerRuntime) containersOf(sandbox string) []*container {
 }
 
 // CreateContainer notes what StartContainer is to run.
-func (r *containerRuntime) CreateContainer(ctx context.Context, request *runtimeapi.CreateContainerRequest) (*runtimeapi.CreateContainerResponse, error) {
+func (r *containerRuntime) CreateContainer(
+	ctx context.Context, request *cri.CreateContainerRequest,
+) (*cri.CreateContainerResponse, error) {
 	config := request.GetConfig()
 	image, err := r.config.Images.Resolve(ctx, config.GetImage().GetImage())
 	if err != nil {
 		return nil, err
 	}
 	c := &container{
-		ID: newID(), SandboxID: request.GetPodSandboxId(), Config: config, Image: image, Created: time.Now().UnixNano(),
+		ID: newID(), SandboxID: request.GetPodSandboxId(), Config: config, Image: image,
+		Created: time.Now().UnixNano(),
 		LogPath: filepath.Join(request.GetSandboxConfig().GetLogDirectory(), config.GetLogPath()),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.containers[c.ID] = c
 	r.save()
-	return &runtimeapi.CreateContainerResponse{ContainerId: c.ID}, nil
+	return &cri.CreateContainerResponse{ContainerId: c.ID}, nil
 }
 
 // StartContainer starts a container's init and, through it, the container's command.
-func (r *containerRuntime) StartContainer(_ context.Context, request *runtimeapi.StartContainerRequest) (*runtimeapi.StartContainerResponse, error) {
+func (r *containerRuntime) StartContainer(
+	_ context.Context, request *cri.StartContainerRequest,
+) (*cri.StartContainerResponse, error) {
 	c, err := r.container(request.GetContainerId())
 	if err != nil {
 		return nil, err
@@ -136,12 +146,12 @@ func (r *containerRuntime) StartContainer(_ context.Context, request *runtimeapi
 		c.exited(startFailed, "StartError", err.Error())
 		return nil, err
 	}
-	c.process, c.State = process, runtimeapi.ContainerState_CONTAINER_RUNNING
+	c.process, c.State = process, cri.ContainerState_CONTAINER_RUNNING
 	if c.Image.IsDevicePlugin() {
 		r.devices.plugin(c.Image.DevicePlugin, 1)
 	}
 	go r.await(c, process)
-	return &runtimeapi.StartContainerResponse{}, nil
+	return &cri.StartContainerResponse{}, nil
 }
 
 // await notes the end of a container.
@@ -190,21 +200,22 @@ func (r *containerRuntime) launch(c *container, s *sandbox) (*process, error) {
 
 // spec is what the container's init has to do.
 func (r *containerRuntime) spec(c *container, s *sandbox, scratch string) podinit.Spec {
-	env := newVariables([]string{defaultPath, "HOSTNAME=" + s.Config.GetHostname(), "HOME=" + homeFolder})
-	for _, pair := range c.Image.Env {
-		name, value, _ := strings.Cut(pair, "=")
-		env.set(name, value)
-	}
+	env := []string{defaultPath, "HOSTNAME=" + s.Config.GetHostname(), "HOME=" + homeFolder}
+	env = append(env, c.Image.Env...)
 	for _, pair := range c.Config.GetEnvs() {
-		env.set(pair.GetKey(), string(pair.GetValue()))
+		env = append(env, pair.GetKey()+"="+string(pair.GetValue()))
 	}
 	var volumes []podinit.Mount
 	for _, m := range c.Config.GetMounts() {
 		volumes = append(volumes, podinit.Mount{
-			Kind: podinit.Bind, Source: m.GetHostPath(), Target: m.GetContainerPath(), ReadOnly: m.GetReadonly(),
+			Kind: podinit.Bind, Source: m.GetHostPath(), Target: m.GetContainerPath(),
+			ReadOnly: m.GetReadonly(),
 		})
 	}
-	slices.SortStableFunc(volumes, func(a, b podinit.Mount) int { return depth(a.Target) - depth(b.Target) })
+	// Outer paths first.
+	slices.SortStableFunc(volumes, func(a, b podinit.Mount) int {
+		return strings.Count(a.Target, "/") - strings.Count(b.Target, "/")
+	})
 	var devices []string
 	for _, device := range c.Config.GetDevices() {
 		devices = append(devices, strings.TrimPrefix(device.GetContainerPath(), "/dev/"))
@@ -224,20 +235,25 @@ func (r *containerRuntime) spec(c *container, s *sandbox, scratch string) podini
 		Hostname: s.Config.GetHostname(), Root: filepath.Join(scratch, "root"),
 		Mounts:  systemMounts(scratch, r.sandboxDir(s.ID), r.config.Spec.HostDir, r.config.HostPaths),
 		Volumes: volumes, Devices: devices,
-		Command: podinit.Command{Argv: slices.Concat(entrypoint, cmd), Env: env.list(), Dir: dir},
+		Command: podinit.Command{Argv: slices.Concat(entrypoint, cmd), Env: lastOfEach(env), Dir: dir},
 	}
 }
 
 // StopContainer asks a container to end, and kills it once the grace period is over.
-func (r *containerRuntime) StopContainer(ctx context.Context, request *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
+func (r *containerRuntime) StopContainer(
+	ctx context.Context, request *cri.StopContainerRequest,
+) (*cri.StopContainerResponse, error) {
 	c, err := r.container(request.GetContainerId())
 	if err != nil {
-		return &runtimeapi.StopContainerResponse{}, nil //nolint:nilerr // gone already
+		return &cri.StopContainerResponse{}, nil //nolint:nilerr // gone already
 	}
-	return &runtimeapi.StopContainerResponse{}, r.stopContainer(ctx, c, time.Duration(request.GetTimeout())*time.Second)
+	grace := time.Duration(request.GetTimeout()) * time.Second
+	return &cri.StopContainerResponse{}, r.stopContainer(ctx, c, grace)
 }
 
-func (r *containerRuntime) stopContainer(ctx context.Context, c *container, grace time.Duration) error {
+func (r *containerRuntime) stopContainer(
+	ctx context.Context, c *container, grace time.Duration,
+) error {
 	r.mu.Lock()
 	process := c.process
 	r.mu.Unlock()
@@ -263,7 +279,9 @@ func (r *containerRuntime) stopContainer(ctx context.Context, c *container, grac
 }
 
 // RemoveContainer forgets a container that has ended.
-func (r *containerRuntime) RemoveContainer(ctx context.Context, request *runtimeapi.RemoveContainerRequest) (*runtimeapi.RemoveContainerResponse, error) {
+func (r *containerRuntime) RemoveContainer(
+	ctx context.Context, request *cri.RemoveContainerRequest,
+) (*cri.RemoveContainerResponse, error) {
 	if c, err := r.container(request.GetContainerId()); err == nil {
 		if err := r.stopContainer(ctx, c, 0); err != nil {
 			return nil, err
@@ -273,15 +291,17 @@ func (r *containerRuntime) RemoveContainer(ctx context.Context, request *runtime
 		r.forget(c)
 		r.save()
 	}
-	return &runtimeapi.RemoveContainerResponse{}, nil
+	return &cri.RemoveContainerResponse{}, nil
 }
 
 // ListContainers lists containers.
-func (r *containerRuntime) ListContainers(_ context.Context, request *runtimeapi.ListContainersRequest) (*runtimeapi.ListContainersResponse, error) {
+func (r *containerRuntime) ListContainers(
+	_ context.Context, request *cri.ListContainersRequest,
+) (*cri.ListContainersResponse, error) {
 	filter := request.GetFilter()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	response := &runtimeapi.ListContainersResponse{}
+	response := &cri.ListContainersResponse{}
 	for _, c := range r.containers {
 		if filter.GetId() != "" && filter.GetId() != c.ID ||
 			filter.GetPodSandboxId() != "" && filter.GetPodSandboxId() != c.SandboxID ||
@@ -289,9 +309,10 @@ func (r *containerRuntime) ListContainers(_ context.Context, request *runtimeapi
 			!selects(filter.GetLabelSelector(), c.Config.GetLabels()) {
 			continue
 		}
-		response.Containers = append(response.Containers, &runtimeapi.Container{
-			Id: c.ID, PodSandboxId: c.SandboxID, Metadata: c.Config.GetMetadata(), Image: c.Config.GetImage(),
-			ImageRef: c.Image.ID, ImageId: c.Image.ID, State: c.State, CreatedAt: c.Created,
+		response.Containers = append(response.Containers, &cri.Container{
+			Id: c.ID, PodSandboxId: c.SandboxID, Metadata: c.Config.GetMetadata(),
+			Image: c.Config.GetImage(), ImageRef: c.Image.ID, ImageId: c.Image.ID,
+			State: c.State, CreatedAt: c.Created,
 			Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations(),
 		})
 	}
@@ -299,72 +320,69 @@ func (r *containerRuntime) ListContainers(_ context.Context, request *runtimeapi
 }
 
 // ContainerStatus describes a container.
-func (r *containerRuntime) ContainerStatus(_ context.Context, request *runtimeapi.ContainerStatusRequest) (*runtimeapi.ContainerStatusResponse, error) {
+func (r *containerRuntime) ContainerStatus(
+	_ context.Context, request *cri.ContainerStatusRequest,
+) (*cri.ContainerStatusResponse, error) {
 	c, err := r.container(request.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return &runtimeapi.ContainerStatusResponse{Status: &runtimeapi.ContainerStatus{
+	return &cri.ContainerStatusResponse{Status: &cri.ContainerStatus{
 		Id: c.ID, Metadata: c.Config.GetMetadata(), State: c.State,
 		CreatedAt: c.Created, StartedAt: c.Started, FinishedAt: c.Finished, ExitCode: c.ExitCode,
-		Image: &runtimeapi.ImageSpec{Image: c.Config.GetImage().GetUserSpecifiedImage()}, ImageRef: c.Image.ID, ImageId: c.Image.ID,
-		Reason: c.Reason, Message: c.Message, Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations(),
+		Image:    &cri.ImageSpec{Image: c.Config.GetImage().GetUserSpecifiedImage()},
+		ImageRef: c.Image.ID, ImageId: c.Image.ID, Reason: c.Reason, Message: c.Message,
+		Labels: c.Config.GetLabels(), Annotations: c.Config.GetAnnotations(),
 		Mounts: c.Config.GetMounts(), LogPath: c.LogPath,
 	}}, nil
 }
 
 // ReopenContainerLog goes on with a new file after the kubelet has renamed the log.
-func (r *containerRuntime) ReopenContainerLog(_ context.Context, request *runtimeapi.ReopenContainerLogRequest) (*runtimeapi.ReopenContainerLogResponse, error) {
+func (r *containerRuntime) ReopenContainerLog(
+	_ context.Context, request *cri.ReopenContainerLogRequest,
+) (*cri.ReopenContainerLogResponse, error) {
 	c, err := r.running(request.GetContainerId())
 	if err != nil {
 		return nil, err
 	}
-	return &runtimeapi.ReopenContainerLogResponse{}, c.process.log.reopen()
+	return &cri.ReopenContainerLogResponse{}, c.process.log.reopen()
 }
 
 // UpdateContainerResources does nothing: limits are not enforced.
-func (r *containerRuntime) UpdateContainerResources(context.Context, *runtimeapi.UpdateContainerResourcesRequest) (*runtimeapi.UpdateContainerResourcesResponse, error) {
-	return &runtimeapi.UpdateContainerResourcesResponse{}, nil
+func (r *containerRuntime) UpdateContainerResources(
+	context.Context, *cri.UpdateContainerResourcesRequest,
+) (*cri.UpdateContainerResourcesResponse, error) {
+	return &cri.UpdateContainerResourcesResponse{}, nil
 }
 
 // ContainerStats has no figures: containers have no cgroups.
-func (r *containerRuntime) ContainerStats(context.Context, *runtimeapi.ContainerStatsRequest) (*runtimeapi.ContainerStatsResponse, error) {
-	return &runtimeapi.ContainerStatsResponse{}, nil
+func (r *containerRuntime) ContainerStats(
+	context.Context, *cri.ContainerStatsRequest,
+) (*cri.ContainerStatsResponse, error) {
+	return &cri.ContainerStatsResponse{}, nil
 }
 
 // ListContainerStats has no figures either.
-func (r *containerRuntime) ListContainerStats(context.Context, *runtimeapi.ListContainerStatsRequest) (*runtimeapi.ListContainerStatsResponse, error) {
-	return &runtimeapi.ListContainerStatsResponse{}, nil
+func (r *containerRuntime) ListContainerStats(
+	context.Context, *cri.ListContainerStatsRequest,
+) (*cri.ListContainerStatsResponse, error) {
+	return &cri.ListContainerStatsResponse{}, nil
 }
 
-// variables keeps the order of first appearance.
-type variables struct {
-	order  []string
-	values map[string]string
-}
-
-func newVariables(pairs []string) *variables {
-	v := &variables{values: map[string]string{}}
-	for _, pair := range pairs {
-		name, value, _ := strings.Cut(pair, "=")
-		v.set(name, value)
+// lastOfEach keeps the last value of each variable: the pod's replaces the image's.
+func lastOfEach(env []string) []string {
+	last := map[string]int{}
+	for i, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		last[name] = i
 	}
-	return v
-}
-
-func (v *variables) set(name, value string) {
-	if _, known := v.values[name]; !known {
-		v.order = append(v.order, name)
+	var kept []string
+	for i, pair := range env {
+		if name, _, _ := strings.Cut(pair, "="); last[name] == i {
+			kept = append(kept, pair)
+		}
 	}
-	v.values[name] = value
-}
-
-func (v *variables) list() []string {
-	list := make([]string, 0, len(v.order))
-	for _, name := range v.order {
-		list = append(list, name+"="+v.values[name])
-	}
-	return list
+	return kept
 }

@@ -8,15 +8,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// devices tells the node's kubelet, by a file, which devices running plugins have brought in.
+// devices keeps the file that tells the kubelet which devices the running device plugins offer.
 type devices struct {
 	path string
-	// installed is what the machine has, whether or not a plugin says so.
+	// installed is what the machine has, whether or not a plugin offers it.
 	installed map[corev1.ResourceName]int
 
 	mu sync.Mutex
-	// plugins counts running plugin containers; a resource that once had one stays known after it
-	// is gone.
+	// plugins counts running plugin containers. A resource that once had one stays known.
 	plugins map[corev1.ResourceName]int
 }
 
@@ -44,7 +43,8 @@ func (d *devices) plugin(name string, by int) {
 			found[resource] = device{Count: count, Lost: running == 0}
 		}
 	}
-	if data, err := json.Marshal(found); err == nil && os.WriteFile(d.path+".new", data, 0o644) == nil {
+	data, err := json.Marshal(found)
+	if err == nil && os.WriteFile(d.path+".new", data, 0o644) == nil {
 		_ = os.Rename(d.path+".new", d.path)
 	}
 }

@@ -88,7 +88,9 @@ func (p *process) execTerminal(ctx context.Context, options execOptions) (int, e
 
 // session sends the request with its descriptors, which it closes, and waits
 // for the result.
-func (p *process) session(ctx context.Context, command podinit.Command, stdio [3]*os.File) (int, error) {
+func (p *process) session(
+	ctx context.Context, command podinit.Command, stdio [3]*os.File,
+) (int, error) {
 	p.mu.Lock()
 	p.nextID++
 	id := p.nextID

@@ -25,38 +25,37 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet"
 )
 
-// kubelet is the process that manages the node's pods.
+// kubelet runs the process that manages the node's pods.
 type kubelet struct {
 	config  Config
 	network *podnet.Node
-	folder  string
-	// root is a short name of folder.
-	root string
+	// folder is the kubelet's own. Root is a shorter path of it.
+	folder, root string
 }
 
 // machine is what the kubelet's process reads (tools/kubernetes/kubelet).
 type machine struct {
-	Name              string          `json:"name"`
-	RootDir           string          `json:"rootDir"`
-	LogsDir           string          `json:"logsDir"`
-	HostDir           string          `json:"hostDir"`
-	Runtime           string          `json:"runtime"`
-	Kubeconfig        string          `json:"kubeconfig"`
-	Port              int             `json:"port"`
-	CertFile          string          `json:"certFile"`
-	KeyFile           string          `json:"keyFile"`
-	ClientCAFile      string          `json:"clientCAFile"`
-	ResolvConf        string          `json:"resolvConf"`
-	ProviderID        string          `json:"providerID"`
-	ClusterDNS        string          `json:"clusterDNS"`
-	CPUMillis         int64           `json:"cpuMillis"`
-	MemoryBytes       int64           `json:"memoryBytes"`
-	ReservedCPUMillis int64           `json:"reservedCPUMillis"`
-	ReservedMemory    int64           `json:"reservedMemoryBytes"`
-	Pods              int64           `json:"pods"`
-	BootID            string          `json:"bootID"`
-	DevicesFile       string          `json:"devicesFile"`
-	MaxRestartPeriod  metav1.Duration `json:"maxRestartPeriod"`
+	Name                string          `json:"name"`
+	RootDir             string          `json:"rootDir"`
+	LogsDir             string          `json:"logsDir"`
+	HostDir             string          `json:"hostDir"`
+	Runtime             string          `json:"runtime"`
+	Kubeconfig          string          `json:"kubeconfig"`
+	Port                int             `json:"port"`
+	CertFile            string          `json:"certFile"`
+	KeyFile             string          `json:"keyFile"`
+	ClientCAFile        string          `json:"clientCAFile"`
+	ResolvConf          string          `json:"resolvConf"`
+	ProviderID          string          `json:"providerID"`
+	ClusterDNS          string          `json:"clusterDNS"`
+	CPUMillis           int64           `json:"cpuMillis"`
+	MemoryBytes         int64           `json:"memoryBytes"`
+	ReservedCPUMillis   int64           `json:"reservedCPUMillis"`
+	ReservedMemoryBytes int64           `json:"reservedMemoryBytes"`
+	Pods                int64           `json:"pods"`
+	BootID              string          `json:"bootID"`
+	DevicesFile         string          `json:"devicesFile"`
+	MaxRestartPeriod    metav1.Duration `json:"maxRestartPeriod"`
 }
 
 // run keeps a kubelet running until ctx ends.
@@ -84,8 +83,8 @@ func (k *kubelet) run(ctx context.Context, runtimeSocket, devices string) error 
 		if ctx.Err() != nil {
 			return nil
 		}
-		// systemd on a real machine restarts a kubelet, too.
-		k.config.Log.Warn("kubelet ended, starting it again", "node", k.config.Spec.Name, "error", err)
+		// systemd restarts the kubelet of a real machine, too.
+		k.config.Log.Warn("kubelet ended, restarting it", "node", k.config.Spec.Name, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -94,16 +93,15 @@ func (k *kubelet) run(ctx context.Context, runtimeSocket, devices string) error 
 	}
 }
 
-// once runs the kubelet's process to its end. It is in the node's network: probes reach pods.
+// once runs the kubelet's process until it ends. The process is in the node's network, so that
+// probes reach pods.
 func (k *kubelet) once(ctx context.Context, file string) error {
-	log, err := os.OpenFile(filepath.Join(k.folder, "kubelet.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	path := filepath.Join(filepath.Dir(k.folder), "kubelet.log")
+	log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	if dir := os.Getenv("K_LOG"); dir != "" { // SPIKE
-		log, _ = os.OpenFile(filepath.Join(dir, k.config.Spec.Name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	}
 	cmd := exec.Command(k.config.Kubelet, file)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.Dir = k.folder
@@ -111,7 +109,7 @@ func (k *kubelet) once(ctx context.Context, file string) error {
 	if err := k.network.Host().Start(cmd); err != nil {
 		return fmt.Errorf("starting the kubelet: %w", err)
 	}
-	// A machine that is switched off does not shut its kubelet down.
+	// A machine that loses its power does not shut its kubelet down.
 	stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
 	defer stop()
 	return cmd.Wait()
@@ -150,15 +148,16 @@ func (k *kubelet) describe(port int, runtimeSocket, devices string) (path string
 		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: block})...)
 	}
 	description, err := json.Marshal(machine{
-		Name: spec.Name, RootDir: k.root, LogsDir: in("logs"), HostDir: filepath.Join(spec.HostDir, "host"),
-		Runtime: runtimeSocket, Kubeconfig: in("kubeconfig"), Port: port, ResolvConf: in("resolv.conf"),
+		Name: spec.Name, RootDir: k.root, LogsDir: in("logs"),
+		HostDir: filepath.Join(spec.HostDir, "host"), DevicesFile: devices, Runtime: runtimeSocket,
+		Kubeconfig: in("kubeconfig"), ResolvConf: in("resolv.conf"), Port: port,
 		CertFile: in("kubelet.crt"), KeyFile: in("kubelet.key"), ClientCAFile: in("ca.crt"),
 		ProviderID: spec.ProviderID, ClusterDNS: k.config.ClusterDNS.String(),
 		CPUMillis: spec.CPU.MilliValue(), MemoryBytes: spec.Memory.Value(), Pods: spec.Pods.Value(),
-		ReservedCPUMillis: spec.CPU.MilliValue() - spec.AllocatableCPU.MilliValue(),
-		ReservedMemory:    spec.Memory.Value() - spec.AllocatableMemory.Value(),
-		BootID:            fmt.Sprintf("%s-%d", spec.Name, time.Now().Unix()),
-		DevicesFile:       devices, MaxRestartPeriod: metav1.Duration{Duration: k.config.MaxRestartPeriod},
+		ReservedCPUMillis:   spec.CPU.MilliValue() - spec.AllocatableCPU.MilliValue(),
+		ReservedMemoryBytes: spec.Memory.Value() - spec.AllocatableMemory.Value(),
+		BootID:              fmt.Sprintf("%s-%d", spec.Name, time.Now().Unix()),
+		MaxRestartPeriod:    metav1.Duration{Duration: k.config.MaxRestartPeriod},
 	})
 	if err != nil {
 		return "", err
@@ -171,15 +170,14 @@ func (k *kubelet) describe(port int, runtimeSocket, devices string) (path string
 	} {
 		problems = append(problems, os.WriteFile(in(name), data, 0o600))
 	}
-	problems = append(problems, clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{"": {
-			Server: "https://" + k.config.APIServer.String(), CertificateAuthorityData: k.config.REST.CAData,
-		}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{"": {
-			ClientCertificateData: k.config.REST.CertData, ClientKeyData: k.config.REST.KeyData, Token: k.config.REST.BearerToken,
-		}},
-		Contexts: map[string]*clientcmdapi.Context{"": {}},
-	}, in("kubeconfig")))
+	server, access := "https://"+k.config.APIServer.String(), k.config.REST
+	kubeconfig := clientcmdapi.NewConfig()
+	kubeconfig.Clusters[""] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: access.CAData}
+	kubeconfig.AuthInfos[""] = &clientcmdapi.AuthInfo{
+		ClientCertificateData: access.CertData, ClientKeyData: access.KeyData, Token: access.BearerToken,
+	}
+	kubeconfig.Contexts[""] = clientcmdapi.NewContext()
+	problems = append(problems, clientcmd.WriteToFile(*kubeconfig, in("kubeconfig")))
 	return in("machine.json"), errors.Join(problems...)
 }
 

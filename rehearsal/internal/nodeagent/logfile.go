@@ -27,7 +27,6 @@ type logFile struct {
 	path string
 	mu   sync.Mutex
 	file *os.File
-	now  func() time.Time
 	// followers get every line as it is written.
 	followers map[int]func(stream string, line []byte)
 	nextID    int
@@ -38,7 +37,7 @@ func createLog(path string) (*logFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating container log: %w", err)
 	}
-	return &logFile{path: path, file: file, now: time.Now, followers: map[int]func(string, []byte){}}, nil
+	return &logFile{path: path, file: file, followers: map[int]func(string, []byte){}}, nil
 }
 
 // pump copies a stream into the log until the stream ends.
@@ -64,7 +63,8 @@ func (l *logFile) write(stream string, line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	// A full disk must not stop the container, so the line is lost.
-	_, _ = fmt.Fprintf(l.file, "%s %s %s %s\n", l.now().UTC().Format(time.RFC3339Nano), stream, flag, text)
+	now := time.Now().UTC().Format(time.RFC3339Nano)
+	_, _ = fmt.Fprintf(l.file, "%s %s %s %s\n", now, stream, flag, text)
 	for _, follow := range l.followers {
 		follow(stream, line)
 	}
@@ -102,4 +102,3 @@ func (l *logFile) close() {
 	defer l.mu.Unlock()
 	_ = l.file.Close()
 }
-

@@ -5,20 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent/podinit"
 )
 
-// homeFolder is $HOME in every container. It lies below /run because that is
-// the container's own, while the /root of this machine stays readable: the
-// tool cache is usually there.
+// homeFolder is $HOME in every container. It is below /run, which each container has for itself,
+// because the /root of this machine stays readable: the tool cache is usually there.
 const homeFolder = "/run/home"
 
-func depth(path string) int { return strings.Count(filepath.Clean(path), "/") }
-
-// systemMounts plans what every container sees besides its volumes. Scratch is
-// the container's own folder, etc the pod's.
+// systemMounts lists what every container sees besides its volumes. Scratch is the container's
+// folder, etc the pod's.
 func systemMounts(scratch, etc, hostDir string, hostPaths []string) []podinit.Mount {
 	mounts := []podinit.Mount{
 		{Kind: podinit.Bind, Source: filepath.Join(scratch, "tmp"), Target: "/tmp"},
@@ -27,18 +24,20 @@ func systemMounts(scratch, etc, hostDir string, hostPaths []string) []podinit.Mo
 		{Kind: podinit.Bind, Source: filepath.Join(etc, "hostname"), Target: "/etc/hostname"},
 		{Kind: podinit.Bind, Source: filepath.Join(etc, "resolv.conf"), Target: "/etc/resolv.conf"},
 		{Kind: podinit.Bind, Source: hostDir, Target: FactsMount, ReadOnly: true},
-		// Other pods' tokens and logs are nobody's facts.
+		// The tokens and logs of other pods are hidden.
 		{Kind: podinit.Tmpfs, Target: filepath.Join(FactsMount, podsFolder), SizeBytes: 4096},
 	}
 	for _, path := range hostPaths {
 		if isPrivate(path) {
-			mounts = append(mounts, podinit.Mount{Kind: podinit.Bind, Source: path, Target: path, ReadOnly: true})
+			mounts = append(mounts, podinit.Mount{
+				Kind: podinit.Bind, Source: path, Target: path, ReadOnly: true,
+			})
 		}
 	}
 	return mounts
 }
 
-// isPrivate says whether a path lies where a container has something of its own.
+// isPrivate reports whether a path is below a folder that each container has for itself.
 func isPrivate(path string) bool {
 	for _, folder := range []string{"/tmp/", "/run/", "/var/tmp/", "/var/run/", "/dev/"} {
 		if strings.HasPrefix(filepath.Clean(path)+"/", folder) {
@@ -49,7 +48,7 @@ func isPrivate(path string) bool {
 }
 
 // resolvConf is a pod's /etc/resolv.conf.
-func resolvConf(dns *runtimeapi.DNSConfig) string {
+func resolvConf(dns *cri.DNSConfig) string {
 	var out strings.Builder
 	for _, server := range dns.GetServers() {
 		fmt.Fprintf(&out, "nameserver %s\n", server)

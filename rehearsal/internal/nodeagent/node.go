@@ -24,32 +24,39 @@ func register(ctx context.Context, config Config) error {
 		return fmt.Errorf("making a client: %w", err)
 	}
 	wanted := nodeObject(config.Spec)
-	nodes := client.CoreV1().Nodes()
-	_, err = nodes.Create(ctx, wanted, metav1.CreateOptions{})
+	_, err = client.CoreV1().Nodes().Create(ctx, wanted, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		var patch []byte
-		if patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"labels": wanted.Labels}}); err != nil {
-			return err
-		}
-		_, err = nodes.Patch(ctx, wanted.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		change := map[string]any{"metadata": map[string]any{"labels": wanted.Labels}}
+		err = patchNode(ctx, client, wanted.Name, change)
 	}
 	if err != nil {
-		return fmt.Errorf("registering node %q: %w", wanted.Name, err)
+		return fmt.Errorf("registering the node: %w", err)
 	}
-	patch, err := json.Marshal(map[string]any{"status": map[string]any{"addresses": []corev1.NodeAddress{
+	addresses := []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: config.Spec.Address.String()},
 		// The API server, which is not in the VPC, reaches the kubelet here.
 		{Type: corev1.NodeExternalIP, Address: "127.0.0.1"},
 		{Type: corev1.NodeHostName, Address: wanted.Name},
 		{Type: corev1.NodeInternalDNS, Address: wanted.Name},
-	}}})
+	}
+	change := map[string]any{"status": map[string]any{"addresses": addresses}}
+	if err := patchNode(ctx, client, wanted.Name, change, "status"); err != nil {
+		return fmt.Errorf("setting the node's addresses: %w", err)
+	}
+	return nil
+}
+
+func patchNode(
+	ctx context.Context, client kubernetes.Interface, name string, change map[string]any,
+	subresources ...string,
+) error {
+	data, err := json.Marshal(change)
 	if err != nil {
 		return err
 	}
-	if _, err := nodes.Patch(ctx, wanted.Name, types.MergePatchType, patch, metav1.PatchOptions{}, "status"); err != nil {
-		return fmt.Errorf("setting the addresses of node %q: %w", wanted.Name, err)
-	}
-	return nil
+	_, err = client.CoreV1().Nodes().Patch(ctx, name, types.MergePatchType, data,
+		metav1.PatchOptions{}, subresources...)
+	return err
 }
 
 func nodeObject(spec Spec) *corev1.Node {

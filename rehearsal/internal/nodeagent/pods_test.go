@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,7 +21,9 @@ import (
 )
 
 // waitPod waits until a pod is as wanted and returns it.
-func (c *cluster) waitPod(namespace, name string, limit time.Duration, wanted func(*corev1.Pod) bool) *corev1.Pod {
+func (c *cluster) waitPod(
+	namespace, name string, limit time.Duration, wanted func(*corev1.Pod) bool,
+) *corev1.Pod {
 	c.t.Helper()
 	var pod *corev1.Pod
 	deadline := time.Now().Add(limit)
@@ -58,7 +62,9 @@ func (c *cluster) logs(name string, options corev1.PodLogOptions) string {
 }
 
 // exec runs a command in a pod through the API server.
-func (c *cluster) exec(namespace, pod, container string, stdin io.Reader, command ...string) (string, error) {
+func (c *cluster) exec(
+	namespace, pod, container string, stdin io.Reader, command ...string,
+) (string, error) {
 	c.t.Helper()
 	request := c.client.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdin: stdin != nil, Stdout: true, Stderr: true}, scheme.ParameterCodec)
@@ -97,7 +103,11 @@ func isReady(pod *corev1.Pod) bool {
 
 func TestPodsOnARealControlPlane(t *testing.T) {
 	c := newCluster(t)
-	stop := c.addNode(c.spec("ip-10-0-1-10.us-east-2.compute.internal", 0, 0))
+	const node = "ip-10-0-1-10.us-east-2.compute.internal"
+	began := time.Now()
+	stop := c.addNode(c.spec(node, 0, 0))
+	c.waitNode(node)
+	t.Logf("node Ready %.2f s after its start", time.Since(began).Seconds())
 
 	t.Run("lives, speaks and dies as a pod", func(t *testing.T) {
 		pod := testPod("lives", shell("main", `
@@ -200,6 +210,52 @@ while true; do sleep 0.1; done`))
 		assert.Equal(t, int32(137), got.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode)
 	})
 
+	t.Run("runs hooks", func(t *testing.T) {
+		pod := testPod("hooks", shell("main", "while true; do sleep 0.1; done"))
+		pod.Spec.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			HostPath: &corev1.HostPathVolumeSource{Path: "/var/hooks"},
+		}}}
+		main := &pod.Spec.Containers[0]
+		main.VolumeMounts = []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}
+		main.Lifecycle = &corev1.Lifecycle{
+			PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"touch", "/data/begun"}}},
+			PreStop:   &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"touch", "/data/ended"}}},
+		}
+		c.createPod(pod)
+		c.waitPod("default", "hooks", 30*time.Second, isReady)
+		folder := filepath.Join(c.dir, node, "host", "var", "hooks")
+		require.FileExists(t, filepath.Join(folder, "begun"))
+		require.NoFileExists(t, filepath.Join(folder, "ended"))
+		require.NoError(t, c.client.CoreV1().Pods("default").Delete(t.Context(), "hooks", metav1.DeleteOptions{}))
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(filepath.Join(folder, "ended"))
+			return err == nil
+		}, 20*time.Second, 50*time.Millisecond)
+	})
+
+	t.Run("goes on while its kubelet restarts", func(t *testing.T) {
+		c.createPod(testPod("outlives", shell("main", "while true; do sleep 0.1; done")))
+		c.waitPod("default", "outlives", 30*time.Second, isReady)
+		c.killKubelet(node)
+		pod, err := c.client.CoreV1().Pods("default").Get(t.Context(), "outlives", metav1.GetOptions{})
+		require.NoError(t, err)
+		pod.Spec.EphemeralContainers = []corev1.EphemeralContainer{{EphemeralContainerCommon: corev1.EphemeralContainerCommon{
+			Name: "debug", Image: trainingImage, Command: []string{"bash", "-c", "hostname; exit 3"},
+		}}}
+		_, err = c.client.CoreV1().Pods("default").UpdateEphemeralContainers(t.Context(), "outlives", pod, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		got := c.waitPod("default", "outlives", 60*time.Second, func(pod *corev1.Pod) bool {
+			s := pod.Status.EphemeralContainerStatuses
+			return len(s) == 1 && s[0].State.Terminated != nil
+		})
+		assert.Equal(t, int32(3), got.Status.EphemeralContainerStatuses[0].State.Terminated.ExitCode)
+		assert.Equal(t, int32(0), got.Status.ContainerStatuses[0].RestartCount)
+		assert.Equal(t, "outlives\n", c.logs("outlives", corev1.PodLogOptions{Container: "debug"}))
+		out, err := c.exec("default", "outlives", "main", nil, "hostname")
+		require.NoError(t, err)
+		assert.Equal(t, "outlives\n", out)
+	})
+
 	t.Run("comes back with its node", func(t *testing.T) {
 		c.createPod(testPod("stays", shell("main", "sleep 1000")))
 		c.waitPod("default", "stays", 30*time.Second, isReady)
@@ -208,7 +264,7 @@ while true; do sleep 0.1; done`))
 		c.createPod(once)
 		c.waitPod("default", "once", 30*time.Second, isReady)
 		stop()
-		stop = c.addNode(c.spec("ip-10-0-1-10.us-east-2.compute.internal", 0, 0))
+		stop = c.addNode(c.spec(node, 0, 0))
 		got := c.waitPod("default", "stays", 30*time.Second, func(pod *corev1.Pod) bool {
 			return pod.Status.ContainerStatuses[0].RestartCount == 1 && isReady(pod)
 		})
@@ -216,11 +272,11 @@ while true; do sleep 0.1; done`))
 		c.waitPod("default", "once", 30*time.Second, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
 
 		stop()
-		require.NoError(t, nodeagent.Deregister(t.Context(), c.config, "ip-10-0-1-10.us-east-2.compute.internal"))
+		require.NoError(t, nodeagent.Deregister(t.Context(), c.config, node))
 		pods, err := c.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		for _, pod := range pods.Items {
-			assert.NotEqual(t, "ip-10-0-1-10.us-east-2.compute.internal", pod.Spec.NodeName, pod.Name)
+			assert.NotEqual(t, node, pod.Spec.NodeName, pod.Name)
 		}
 	})
 }

@@ -59,7 +59,9 @@ type process struct {
 
 // startProcess starts a container's init and waits until it has started the
 // container's command, or says why it could not.
-func (s *spawner) startProcess(spec podinit.Spec, network *os.File, log *logFile) (*process, error) {
+func (s *spawner) startProcess(
+	spec podinit.Spec, network *os.File, log *logFile,
+) (*process, error) {
 	pipes, err := newPipes()
 	if err != nil {
 		return nil, err

@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 }
 
 // testProcess starts a shell script as a container and returns it with its log.
-func testProcess(t *testing.T, script string, mounts []podinit.Mount, volumes ...podinit.Mount) (*process, string) {
+func testProcess(
+	t *testing.T, script string, mounts []podinit.Mount, volumes ...podinit.Mount,
+) (*process, string) {
 	t.Helper()
 	network, err := podnet.New(podnet.Config{})
 	require.NoError(t, err)

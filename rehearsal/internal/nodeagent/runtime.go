@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet"
@@ -27,7 +27,7 @@ import (
 // containerRuntime serves the kubelet's Container Runtime Interface: sandboxes are network
 // namespaces, containers are processes.
 type containerRuntime struct {
-	runtimeapi.UnimplementedRuntimeServiceServer
+	cri.UnimplementedRuntimeServiceServer
 	config  Config
 	network *podnet.Node
 	spawner *spawner
@@ -41,7 +41,7 @@ type containerRuntime struct {
 	mu         sync.Mutex
 	sandboxes  map[string]*sandbox
 	containers map[string]*container
-	// off is set once the machine has no power: what ends then leaves no trace.
+	// off is set when the machine loses its power: what ends then is not saved.
 	off bool
 }
 
@@ -86,8 +86,8 @@ func newRuntime(config Config, network *podnet.Node, folder string) (*containerR
 	}
 	go func() { _ = r.http.Serve(forStreams) }()
 	r.server = grpc.NewServer(grpc.MaxRecvMsgSize(16<<20), grpc.MaxSendMsgSize(16<<20))
-	runtimeapi.RegisterRuntimeServiceServer(r.server, r)
-	runtimeapi.RegisterImageServiceServer(r.server, &imageService{store: config.Images})
+	cri.RegisterRuntimeServiceServer(r.server, r)
+	cri.RegisterImageServiceServer(r.server, &imageService{store: config.Images})
 	go func() { _ = r.server.Serve(listener) }()
 	return r, nil
 }
@@ -122,7 +122,7 @@ func (r *containerRuntime) close() {
 
 func (r *containerRuntime) statePath() string { return filepath.Join(r.folder, "state.json") }
 
-// load takes over what an earlier run of the node left: its processes are gone.
+// load reads what the node's previous run left: its processes are gone.
 func (r *containerRuntime) load() error {
 	data, err := os.ReadFile(r.statePath())
 	if errors.Is(err, os.ErrNotExist) {
@@ -136,17 +136,17 @@ func (r *containerRuntime) load() error {
 		return fmt.Errorf("parsing the container runtime's state: %w", err)
 	}
 	for _, s := range r.sandboxes {
-		s.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+		s.State = cri.PodSandboxState_SANDBOX_NOTREADY
 	}
 	for _, c := range r.containers {
-		if c.State != runtimeapi.ContainerState_CONTAINER_EXITED {
-			c.exited(137, "ContainerStatusUnknown", "The container could not be located when the node came back")
+		if c.State != cri.ContainerState_CONTAINER_EXITED {
+			c.exited(killed, "ContainerStatusUnknown", "The container ended with its node")
 		}
 	}
 	return nil
 }
 
-// save keeps the state. The caller holds mu.
+// save writes the state. The caller holds mu.
 func (r *containerRuntime) save() {
 	if r.off {
 		return
@@ -159,7 +159,8 @@ func (r *containerRuntime) save() {
 		err = os.Rename(r.statePath()+".new", r.statePath())
 	}
 	if err != nil {
-		r.config.Log.Warn("keeping the container runtime's state", "node", r.config.Spec.Name, "error", err)
+		name := r.config.Spec.Name
+		r.config.Log.Warn("saving the container runtime's state", "node", name, "error", err)
 	}
 }
 
@@ -170,23 +171,34 @@ func newID() string {
 }
 
 // Version names the runtime.
-func (r *containerRuntime) Version(context.Context, *runtimeapi.VersionRequest) (*runtimeapi.VersionResponse, error) {
-	return &runtimeapi.VersionResponse{Version: "0.1.0", RuntimeName: "rehearsal", RuntimeVersion: "1", RuntimeApiVersion: "v1"}, nil
+func (r *containerRuntime) Version(
+	context.Context, *cri.VersionRequest,
+) (*cri.VersionResponse, error) {
+	return &cri.VersionResponse{
+		Version: "0.1.0", RuntimeName: "rehearsal", RuntimeVersion: "1", RuntimeApiVersion: "v1",
+	}, nil
 }
 
 // Status reports the runtime and its network ready.
-func (r *containerRuntime) Status(context.Context, *runtimeapi.StatusRequest) (*runtimeapi.StatusResponse, error) {
-	return &runtimeapi.StatusResponse{Status: &runtimeapi.RuntimeStatus{Conditions: []*runtimeapi.RuntimeCondition{
-		{Type: runtimeapi.RuntimeReady, Status: true}, {Type: runtimeapi.NetworkReady, Status: true},
+func (r *containerRuntime) Status(
+	context.Context, *cri.StatusRequest,
+) (*cri.StatusResponse, error) {
+	return &cri.StatusResponse{Status: &cri.RuntimeStatus{Conditions: []*cri.RuntimeCondition{
+		{Type: cri.RuntimeReady, Status: true}, {Type: cri.NetworkReady, Status: true},
 	}}}, nil
 }
 
 // RuntimeConfig names a cgroup driver, which nothing uses.
-func (r *containerRuntime) RuntimeConfig(context.Context, *runtimeapi.RuntimeConfigRequest) (*runtimeapi.RuntimeConfigResponse, error) {
-	return &runtimeapi.RuntimeConfigResponse{Linux: &runtimeapi.LinuxRuntimeConfiguration{CgroupDriver: runtimeapi.CgroupDriver_CGROUPFS}}, nil
+func (r *containerRuntime) RuntimeConfig(
+	context.Context, *cri.RuntimeConfigRequest,
+) (*cri.RuntimeConfigResponse, error) {
+	driver := &cri.LinuxRuntimeConfiguration{CgroupDriver: cri.CgroupDriver_CGROUPFS}
+	return &cri.RuntimeConfigResponse{Linux: driver}, nil
 }
 
 // UpdateRuntimeConfig takes the pods' address range, which the network has already.
-func (r *containerRuntime) UpdateRuntimeConfig(context.Context, *runtimeapi.UpdateRuntimeConfigRequest) (*runtimeapi.UpdateRuntimeConfigResponse, error) {
-	return &runtimeapi.UpdateRuntimeConfigResponse{}, nil
+func (r *containerRuntime) UpdateRuntimeConfig(
+	context.Context, *cri.UpdateRuntimeConfigRequest,
+) (*cri.UpdateRuntimeConfigResponse, error) {
+	return &cri.UpdateRuntimeConfigResponse{}, nil
 }

@@ -8,23 +8,27 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet"
 )
 
 // sandbox is a pod as the runtime knows it: a network namespace and a few files.
 type sandbox struct {
-	ID      string                       `json:"id"`
-	Config  *runtimeapi.PodSandboxConfig `json:"config"`
-	Created int64                        `json:"created"`
-	State   runtimeapi.PodSandboxState   `json:"state"`
-	Address string                       `json:"address"`
+	ID      string                `json:"id"`
+	Config  *cri.PodSandboxConfig `json:"config"`
+	Created int64                 `json:"created"`
+	State   cri.PodSandboxState   `json:"state"`
+	Address string                `json:"address"`
 	network *podnet.Sandbox
 }
 
+func (s *sandbox) namespaces() *cri.NamespaceOption {
+	return s.Config.GetLinux().GetSecurityContext().GetNamespaceOptions()
+}
+
 func (s *sandbox) onHost() bool {
-	return s.Config.GetLinux().GetSecurityContext().GetNamespaceOptions().GetNetwork() == runtimeapi.NamespaceMode_NODE
+	return s.namespaces().GetNetwork() == cri.NamespaceMode_NODE
 }
 
 func (s *sandbox) closeNetwork(node *podnet.Node) {
@@ -34,10 +38,14 @@ func (s *sandbox) closeNetwork(node *podnet.Node) {
 	s.network = nil
 }
 
-func (r *containerRuntime) sandboxDir(id string) string { return filepath.Join(r.folder, "sandboxes", id) }
+func (r *containerRuntime) sandboxDir(id string) string {
+	return filepath.Join(r.folder, "sandboxes", id)
+}
 
 // RunPodSandbox makes a pod's network and its files in /etc.
-func (r *containerRuntime) RunPodSandbox(_ context.Context, request *runtimeapi.RunPodSandboxRequest) (*runtimeapi.RunPodSandboxResponse, error) {
+func (r *containerRuntime) RunPodSandbox(
+	_ context.Context, request *cri.RunPodSandboxRequest,
+) (*cri.RunPodSandboxResponse, error) {
 	s := &sandbox{ID: newID(), Config: request.GetConfig(), Created: time.Now().UnixNano()}
 	if s.Config.GetHostname() == "" {
 		s.Config.Hostname = r.config.Spec.Name
@@ -66,11 +74,13 @@ func (r *containerRuntime) RunPodSandbox(_ context.Context, request *runtimeapi.
 	defer r.mu.Unlock()
 	r.sandboxes[s.ID] = s
 	r.save()
-	return &runtimeapi.RunPodSandboxResponse{PodSandboxId: s.ID}, nil
+	return &cri.RunPodSandboxResponse{PodSandboxId: s.ID}, nil
 }
 
 // StopPodSandbox ends what still runs in a pod, and its network.
-func (r *containerRuntime) StopPodSandbox(ctx context.Context, request *runtimeapi.StopPodSandboxRequest) (*runtimeapi.StopPodSandboxResponse, error) {
+func (r *containerRuntime) StopPodSandbox(
+	ctx context.Context, request *cri.StopPodSandboxRequest,
+) (*cri.StopPodSandboxResponse, error) {
 	for _, c := range r.containersOf(request.GetPodSandboxId()) {
 		if err := r.stopContainer(ctx, c, 0); err != nil {
 			return nil, err
@@ -80,16 +90,18 @@ func (r *containerRuntime) StopPodSandbox(ctx context.Context, request *runtimea
 	defer r.mu.Unlock()
 	if s, ok := r.sandboxes[request.GetPodSandboxId()]; ok {
 		s.closeNetwork(r.network)
-		s.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+		s.State = cri.PodSandboxState_SANDBOX_NOTREADY
 		r.save()
 	}
-	return &runtimeapi.StopPodSandboxResponse{}, nil
+	return &cri.StopPodSandboxResponse{}, nil
 }
 
 // RemovePodSandbox forgets a pod and its containers.
-func (r *containerRuntime) RemovePodSandbox(ctx context.Context, request *runtimeapi.RemovePodSandboxRequest) (*runtimeapi.RemovePodSandboxResponse, error) {
+func (r *containerRuntime) RemovePodSandbox(
+	ctx context.Context, request *cri.RemovePodSandboxRequest,
+) (*cri.RemovePodSandboxResponse, error) {
 	id := request.GetPodSandboxId()
-	if _, err := r.StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: id}); err != nil {
+	if _, err := r.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: id}); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -102,41 +114,46 @@ func (r *containerRuntime) RemovePodSandbox(ctx context.Context, request *runtim
 	delete(r.sandboxes, id)
 	_ = os.RemoveAll(r.sandboxDir(id)) // what is busy stays until the node's folder is removed
 	r.save()
-	return &runtimeapi.RemovePodSandboxResponse{}, nil
+	return &cri.RemovePodSandboxResponse{}, nil
 }
 
 // PodSandboxStatus describes a pod.
-func (r *containerRuntime) PodSandboxStatus(_ context.Context, request *runtimeapi.PodSandboxStatusRequest) (*runtimeapi.PodSandboxStatusResponse, error) {
+func (r *containerRuntime) PodSandboxStatus(
+	_ context.Context, request *cri.PodSandboxStatusRequest,
+) (*cri.PodSandboxStatusResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.sandboxes[request.GetPodSandboxId()]
 	if !ok {
 		return nil, status.Errorf(codes.NotFound, "pod sandbox %q not found", request.GetPodSandboxId())
 	}
-	network := &runtimeapi.PodSandboxNetworkStatus{}
+	network := &cri.PodSandboxNetworkStatus{}
 	if !s.onHost() {
 		network.Ip = s.Address
 	}
-	return &runtimeapi.PodSandboxStatusResponse{Status: &runtimeapi.PodSandboxStatus{
-		Id: s.ID, Metadata: s.Config.GetMetadata(), State: s.State, CreatedAt: s.Created, Network: network,
-		Linux:  &runtimeapi.LinuxPodSandboxStatus{Namespaces: &runtimeapi.Namespace{Options: s.Config.GetLinux().GetSecurityContext().GetNamespaceOptions()}},
-		Labels: s.Config.GetLabels(), Annotations: s.Config.GetAnnotations(),
+	return &cri.PodSandboxStatusResponse{Status: &cri.PodSandboxStatus{
+		Id: s.ID, Metadata: s.Config.GetMetadata(), State: s.State, CreatedAt: s.Created,
+		Network: network,
+		Linux:   &cri.LinuxPodSandboxStatus{Namespaces: &cri.Namespace{Options: s.namespaces()}},
+		Labels:  s.Config.GetLabels(), Annotations: s.Config.GetAnnotations(),
 	}}, nil
 }
 
 // ListPodSandbox lists pods.
-func (r *containerRuntime) ListPodSandbox(_ context.Context, request *runtimeapi.ListPodSandboxRequest) (*runtimeapi.ListPodSandboxResponse, error) {
+func (r *containerRuntime) ListPodSandbox(
+	_ context.Context, request *cri.ListPodSandboxRequest,
+) (*cri.ListPodSandboxResponse, error) {
 	filter := request.GetFilter()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	response := &runtimeapi.ListPodSandboxResponse{}
+	response := &cri.ListPodSandboxResponse{}
 	for _, s := range r.sandboxes {
 		if filter.GetId() != "" && filter.GetId() != s.ID ||
 			filter.GetState() != nil && filter.GetState().GetState() != s.State ||
 			!selects(filter.GetLabelSelector(), s.Config.GetLabels()) {
 			continue
 		}
-		response.Items = append(response.Items, &runtimeapi.PodSandbox{
+		response.Items = append(response.Items, &cri.PodSandbox{
 			Id: s.ID, Metadata: s.Config.GetMetadata(), State: s.State, CreatedAt: s.Created,
 			Labels: s.Config.GetLabels(), Annotations: s.Config.GetAnnotations(),
 		})

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"k8s.io/cri-streaming/pkg/streaming"
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
@@ -30,7 +30,9 @@ const forwardDialTimeout = 10 * time.Second
 // passes on, and the streaming server calls the methods of streams below.
 
 // Exec prepares a session.
-func (r *containerRuntime) Exec(_ context.Context, request *runtimeapi.ExecRequest) (*runtimeapi.ExecResponse, error) {
+func (r *containerRuntime) Exec(
+	_ context.Context, request *cri.ExecRequest,
+) (*cri.ExecResponse, error) {
 	if _, err := r.running(request.GetContainerId()); err != nil {
 		return nil, err
 	}
@@ -38,7 +40,9 @@ func (r *containerRuntime) Exec(_ context.Context, request *runtimeapi.ExecReque
 }
 
 // Attach prepares a session.
-func (r *containerRuntime) Attach(_ context.Context, request *runtimeapi.AttachRequest) (*runtimeapi.AttachResponse, error) {
+func (r *containerRuntime) Attach(
+	_ context.Context, request *cri.AttachRequest,
+) (*cri.AttachResponse, error) {
 	if _, err := r.running(request.GetContainerId()); err != nil {
 		return nil, err
 	}
@@ -46,12 +50,16 @@ func (r *containerRuntime) Attach(_ context.Context, request *runtimeapi.AttachR
 }
 
 // PortForward prepares a session.
-func (r *containerRuntime) PortForward(_ context.Context, request *runtimeapi.PortForwardRequest) (*runtimeapi.PortForwardResponse, error) {
+func (r *containerRuntime) PortForward(
+	_ context.Context, request *cri.PortForwardRequest,
+) (*cri.PortForwardResponse, error) {
 	return r.streams.GetPortForward(request)
 }
 
 // ExecSync runs a command, such as a probe's, to its end.
-func (r *containerRuntime) ExecSync(ctx context.Context, request *runtimeapi.ExecSyncRequest) (*runtimeapi.ExecSyncResponse, error) {
+func (r *containerRuntime) ExecSync(
+	ctx context.Context, request *cri.ExecSyncRequest,
+) (*cri.ExecSyncResponse, error) {
 	c, err := r.running(request.GetContainerId())
 	if err != nil {
 		return nil, err
@@ -67,12 +75,15 @@ func (r *containerRuntime) ExecSync(ctx context.Context, request *runtimeapi.Exe
 		stdout:  &out, stderr: &errOut,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, status.Errorf(codes.DeadlineExceeded, "command %q timed out after %d s", request.GetCmd(), request.GetTimeout())
+		return nil, status.Errorf(codes.DeadlineExceeded, "command %q timed out after %d s",
+			request.GetCmd(), request.GetTimeout())
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &runtimeapi.ExecSyncResponse{Stdout: out.bytes(), Stderr: errOut.bytes(), ExitCode: int32(code)}, nil
+	return &cri.ExecSyncResponse{
+		Stdout: out.bytes(), Stderr: errOut.bytes(), ExitCode: int32(code),
+	}, nil
 }
 
 // boundedBuffer keeps the beginning of an output.
@@ -101,7 +112,9 @@ type streams struct{ runtime *containerRuntime }
 var _ streaming.Runtime = streams{}
 
 // Exec runs a command in a container for a session.
-func (s streams) Exec(ctx context.Context, id string, cmd []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize) error {
+func (s streams) Exec(
+	ctx context.Context, id string, cmd []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize,
+) error {
 	c, err := s.runtime.running(id)
 	if err != nil {
 		return err
@@ -119,7 +132,8 @@ func (s streams) Exec(ctx context.Context, id string, cmd []string, in io.Reader
 		return err
 	}
 	if code != 0 {
-		return utilexec.CodeExitError{Err: fmt.Errorf("command terminated with exit code %d", code), Code: code}
+		err := fmt.Errorf("command terminated with exit code %d", code)
+		return utilexec.CodeExitError{Err: err, Code: code}
 	}
 	return nil
 }
@@ -156,8 +170,10 @@ func sizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) <-chan
 	return out
 }
 
-// Attach follows a container's output from now on. Its input is not rehearsed: containers have none.
-func (s streams) Attach(ctx context.Context, id string, _ io.Reader, out, errOut io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize) error {
+// Attach follows a container's output from now on. Containers have no input.
+func (s streams) Attach(
+	ctx context.Context, id string, _ io.Reader, out, errOut io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize,
+) error {
 	c, err := s.runtime.running(id)
 	if err != nil {
 		return err
@@ -181,7 +197,9 @@ func (s streams) Attach(ctx context.Context, id string, _ io.Reader, out, errOut
 }
 
 // PortForward connects a stream to a port of the pod, as seen on the pod's own loopback.
-func (s streams) PortForward(ctx context.Context, id string, port int32, stream io.ReadWriteCloser) error {
+func (s streams) PortForward(
+	ctx context.Context, id string, port int32, stream io.ReadWriteCloser,
+) error {
 	s.runtime.mu.Lock()
 	pod := s.runtime.sandboxes[id]
 	var network *podnet.Sandbox
@@ -194,14 +212,14 @@ func (s streams) PortForward(ctx context.Context, id string, port int32, stream 
 	}
 	dialing, cancel := context.WithTimeout(ctx, forwardDialTimeout)
 	defer cancel()
-	conn, err := network.DialContext(dialing, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+	target := net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port)))
+	conn, err := network.DialContext(dialing, "tcp", target)
 	if err != nil {
 		return fmt.Errorf("connecting to port %d: %w", port, err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	// How a connection ends is between its two ends: a client that has read
-	// enough closes it, and what the pod still writes then has nowhere to go.
+	// An error here only says which end closed first: a client may have read enough.
 	_ = podnet.Splice(conn, stream)
 	return nil
 }
