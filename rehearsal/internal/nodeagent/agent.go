@@ -64,7 +64,7 @@ func run(ctx context.Context, config Config) error {
 		return err
 	}
 	defer runtime.close()
-	if err := register(ctx, config); err != nil {
+	if err := register(ctx, config, network.Host().Address); err != nil {
 		return err
 	}
 	// The kubelet makes sockets in its folder, whose paths are limited to 108 bytes.
@@ -91,12 +91,15 @@ func Deregister(ctx context.Context, config *rest.Config, name string) error {
 	var problems []error
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		problems = append(problems, client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
-			metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}}))
+		atOnce := metav1.DeleteOptions{
+			GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID},
+		}
+		problems = append(problems, client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, atOnce))
 	}
+	leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 	problems = append(problems,
 		client.CoreV1().Nodes().Delete(ctx, name, metav1.DeleteOptions{}),
-		client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(ctx, name, metav1.DeleteOptions{}))
+		leases.Delete(ctx, name, metav1.DeleteOptions{}))
 	problems = slices.DeleteFunc(problems, apierrors.IsNotFound)
 	if err := errors.Join(problems...); err != nil {
 		return fmt.Errorf("removing node %q: %w", name, err)

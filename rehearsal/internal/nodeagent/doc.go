@@ -19,8 +19,8 @@
 //
 // # What is not rehearsed
 //
-// CPU and memory limits are not enforced (no cgroups); where the daemon is root, pods get precedence
-// over other work of the machine. Hugepages do not exist. Security contexts are ignored: everything
+// CPU and memory limits are not enforced (no cgroups). Where the daemon is root, pods get
+// precedence over other work of the machine. Hugepages do not exist. Security contexts are ignored: everything
 // runs as root, or as the root of the user namespace that the daemon was started in. Root file
 // systems are writable only in the folders named above. Eviction, images kept on the node and
 // resource metrics do not exist. Device plugins do not speak to the kubelet: the runtime reports

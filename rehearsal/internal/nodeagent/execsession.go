@@ -183,7 +183,8 @@ func openTerminal() (ours, child *os.File, err error) {
 		closeFiles(ours)
 		return nil, nil, fmt.Errorf("unlocking a terminal: %w", err)
 	}
-	peer, _, errno := unix.Syscall(unix.SYS_IOCTL, ours.Fd(), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+	peer, _, errno := unix.Syscall(unix.SYS_IOCTL, ours.Fd(), unix.TIOCGPTPEER, flags)
 	if errno != 0 {
 		closeFiles(ours)
 		return nil, nil, fmt.Errorf("opening a terminal's other end: %w", errno)
@@ -204,8 +205,8 @@ func duplicate(file *os.File, times int) ([]*os.File, error) {
 	return copies, nil
 }
 
-// copyOut drains a command's output even if nobody wants it (any more), so that
-// the command is not blocked or ended by a full pipe.
+// copyOut reads a command's output to its end even if no client takes it, so that a full pipe does
+// not block or end the command.
 func copyOut(to io.Writer, from io.Reader) {
 	if to != nil {
 		if _, err := io.Copy(to, from); err == nil {

@@ -172,7 +172,9 @@ func (k *kubelet) describe(port int, runtimeSocket, devices string) (path string
 	}
 	server, access := "https://"+k.config.APIServer.String(), k.config.REST
 	kubeconfig := clientcmdapi.NewConfig()
-	kubeconfig.Clusters[""] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: access.CAData}
+	kubeconfig.Clusters[""] = &clientcmdapi.Cluster{
+		Server: server, CertificateAuthorityData: access.CAData,
+	}
 	kubeconfig.AuthInfos[""] = &clientcmdapi.AuthInfo{
 		ClientCertificateData: access.CertData, ClientKeyData: access.KeyData, Token: access.BearerToken,
 	}

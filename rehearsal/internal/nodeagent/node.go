@@ -16,9 +16,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// register makes the node object before its kubelet starts, as EKS's cloud controller would
-// complete it afterwards: with its labels, provider ID and addresses.
-func register(ctx context.Context, config Config) error {
+// register makes the node object, before its kubelet starts, with the labels, taints, provider ID
+// and addresses that EKS's node group and cloud controller give it.
+func register(ctx context.Context, config Config, address netip.Addr) error {
 	client, err := kubernetes.NewForConfig(config.REST)
 	if err != nil {
 		return fmt.Errorf("making a client: %w", err)
@@ -33,7 +33,7 @@ func register(ctx context.Context, config Config) error {
 		return fmt.Errorf("registering the node: %w", err)
 	}
 	addresses := []corev1.NodeAddress{
-		{Type: corev1.NodeInternalIP, Address: config.Spec.Address.String()},
+		{Type: corev1.NodeInternalIP, Address: address.String()},
 		// The API server, which is not in the VPC, reaches the kubelet here.
 		{Type: corev1.NodeExternalIP, Address: "127.0.0.1"},
 		{Type: corev1.NodeHostName, Address: wanted.Name},

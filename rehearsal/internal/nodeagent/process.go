@@ -15,18 +15,16 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent/podinit"
 )
 
-// spawner starts every container from one thread that lives as long as the
-// agent. Children ask for SIGKILL when the thread that started them ends, which
-// ties them to the daemon; from an ordinary goroutine that thread could be any,
-// and the runtime ends threads whose goroutine ended locked.
+// spawner starts every container from one thread that lives as long as the node. Children get
+// SIGKILL when the thread that started them ends, which ties them to the daemon. An ordinary
+// goroutine could run on any thread, and Go ends a thread whose goroutine ended while locked to it.
 type spawner struct{ jobs chan func() }
 
 func newSpawner() *spawner {
 	s := &spawner{jobs: make(chan func())}
 	go func() {
 		runtime.LockOSThread()
-		// Unlocked, the thread lives on: it may have started children of others
-		// before it came here.
+		// Unlocked, the thread goes on: it may have started other children before.
 		defer runtime.UnlockOSThread()
 		for job := range s.jobs {
 			job()
@@ -35,7 +33,7 @@ func newSpawner() *spawner {
 	return s
 }
 
-// close lets the thread go. What it has started must have ended.
+// close ends the use of the thread. What it started must have ended.
 func (s *spawner) close() { close(s.jobs) }
 
 func (s *spawner) start(cmd *exec.Cmd) error {
@@ -57,8 +55,8 @@ type process struct {
 	sessions map[int]chan podinit.ExecResult
 }
 
-// startProcess starts a container's init and waits until it has started the
-// container's command, or says why it could not.
+// startProcess starts a container's init and waits until the init has started the container's
+// command. Its error is the init's reason why that was not possible.
 func (s *spawner) startProcess(
 	spec podinit.Spec, network *os.File, log *logFile,
 ) (*process, error) {
@@ -69,7 +67,7 @@ func (s *spawner) startProcess(
 	defer pipes.closeChildEnds()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{podinit.Marker}
-	cmd.Env = []string{} // the init needs none, and the daemon's is not the container's business
+	cmd.Env = []string{} // the container must not see the daemon's
 	cmd.Dir = "/"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.stdin, pipes.stdout.child, pipes.stderr.child
 	cmd.ExtraFiles = []*os.File{pipes.spec.child, pipes.report.child, pipes.control.child, network}
@@ -83,7 +81,10 @@ func (s *spawner) startProcess(
 		return nil, fmt.Errorf("starting a container's init: %w", err)
 	}
 	pipes.closeChildEnds()
-	p := &process{cmd: cmd, log: log, done: make(chan struct{}), control: pipes.control.ours, sessions: map[int]chan podinit.ExecResult{}}
+	p := &process{
+		cmd: cmd, log: log, done: make(chan struct{}), control: pipes.control.ours,
+		sessions: map[int]chan podinit.ExecResult{},
+	}
 	var streams sync.WaitGroup
 	streams.Go(func() { log.pump(stdoutStream, pipes.stdout.ours) })
 	streams.Go(func() { log.pump(stderrStream, pipes.stderr.ours) })
@@ -162,7 +163,9 @@ func newPipes() (p *pipes, err error) {
 	if err := unix.SetNonblock(ends[0], true); err != nil {
 		return p, err
 	}
-	p.control = pipe{ours: os.NewFile(uintptr(ends[0]), "control"), child: os.NewFile(uintptr(ends[1]), "control")}
+	p.control = pipe{
+		ours: os.NewFile(uintptr(ends[0]), "control"), child: os.NewFile(uintptr(ends[1]), "control"),
+	}
 	if p.stdin, err = os.Open(os.DevNull); err != nil {
 		return p, err
 	}

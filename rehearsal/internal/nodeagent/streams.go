@@ -71,8 +71,10 @@ func (r *containerRuntime) ExecSync(
 	}
 	var out, errOut boundedBuffer
 	code, err := c.process.exec(ctx, execOptions{
-		command: podinit.Command{Argv: request.GetCmd(), Env: c.spec.Command.Env, Dir: c.spec.Command.Dir},
-		stdout:  &out, stderr: &errOut,
+		command: podinit.Command{
+			Argv: request.GetCmd(), Env: c.spec.Command.Env, Dir: c.spec.Command.Dir,
+		},
+		stdout: &out, stderr: &errOut,
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, status.Errorf(codes.DeadlineExceeded, "command %q timed out after %d s",
@@ -113,7 +115,8 @@ var _ streaming.Runtime = streams{}
 
 // Exec runs a command in a container for a session.
 func (s streams) Exec(
-	ctx context.Context, id string, cmd []string, in io.Reader, out, errOut io.WriteCloser, tty bool, resize <-chan remotecommand.TerminalSize,
+	ctx context.Context, id string, cmd []string, in io.Reader, out, errOut io.WriteCloser,
+	tty bool, resize <-chan remotecommand.TerminalSize,
 ) error {
 	c, err := s.runtime.running(id)
 	if err != nil {
@@ -172,7 +175,8 @@ func sizes(ctx context.Context, resize <-chan remotecommand.TerminalSize) <-chan
 
 // Attach follows a container's output from now on. Containers have no input.
 func (s streams) Attach(
-	ctx context.Context, id string, _ io.Reader, out, errOut io.WriteCloser, _ bool, _ <-chan remotecommand.TerminalSize,
+	ctx context.Context, id string, _ io.Reader, out, errOut io.WriteCloser,
+	_ bool, _ <-chan remotecommand.TerminalSize,
 ) error {
 	c, err := s.runtime.running(id)
 	if err != nil {

@@ -100,7 +100,9 @@ func run(ctx context.Context, args []string) error {
 }
 
 // configuration is the kubelet's, without cgroups, eviction and what else needs a real machine.
-func (m machine) configuration() (*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error) {
+func (m machine) configuration() (
+	*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error,
+) {
 	flags := options.NewKubeletFlags()
 	flags.RootDirectory = m.RootDir
 	flags.KubeConfig = m.Kubeconfig

@@ -16,16 +16,15 @@ import (
 // the report says why.
 const setupFailed = 127
 
-// MaybeRun turns the process into a container's init if it was started as one,
-// and then never returns. Call it first thing in main.
+// MaybeRun turns the process into a container's init if it was started as one, and then does not
+// return. Call it first in main.
 func MaybeRun() {
 	if len(os.Args) == 0 || os.Args[0] != Marker {
 		return
 	}
-	// Namespaces and the root are properties of a thread until exec; everything
-	// that is started must come from this one.
+	// Namespaces and the root are properties of a thread until exec, so this one starts every command.
 	runtime.LockOSThread()
-	// The init does next to nothing and lives for as long as the container.
+	// The init does little and lives as long as the container.
 	debug.SetGCPercent(20)
 	os.Exit(run())
 }
@@ -37,7 +36,7 @@ func run() int {
 	if err != nil {
 		answer.Error = err.Error()
 	}
-	_ = json.NewEncoder(report).Encode(answer) // the agent may be gone; so are we, then
+	_ = json.NewEncoder(report).Encode(answer) // if the daemon is gone, this process ends, too
 	_ = report.Close()
 	if err != nil {
 		return setupFailed
@@ -70,14 +69,15 @@ func start() (*supervisor, error) {
 		return nil, fmt.Errorf("building the container's root: %w", err)
 	}
 	s := newSupervisor()
-	signal.Notify(s.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGCHLD)
+	signal.Notify(s.signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT,
+		unix.SIGUSR1, unix.SIGUSR2, unix.SIGCHLD)
 	s.main, err = launch(spec.Command, [3]*os.File{os.Stdin, os.Stdout, os.Stderr})
 	if err != nil {
 		return nil, err
 	}
-	// From here on only the command holds the log pipes, so that they end with
-	// the container's processes. The init's own descriptors stay occupied, or
-	// the next file opened would become standard output.
+	// From here on only the command holds the log pipes, so that they end with the container's
+	// processes. The init's own descriptors stay occupied, or the next file that is opened would
+	// become standard output.
 	null, err := os.OpenFile("/dev/null", os.O_RDWR, 0)
 	if err != nil {
 		return nil, err

@@ -35,29 +35,29 @@ func launch(command Command, stdio [3]*os.File) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("exec: %q: %w", command.Argv[0], err)
 	}
-	prioritise(pid)
+	prioritize(pid)
 	return pid, nil
 }
 
-// priority is a nice value (nice(1)): enough for a container to get most of the
-// processors beside ordinary work, and no starvation of the control plane.
+// priority is a nice value (nice(1)): a container gets most of the processors beside ordinary work,
+// and the control plane still gets enough.
 const priority = -10
 
-// prioritise gives a command, and all that it will start, precedence over what
-// else this machine does. Ray gives its processes 30 s to find each other
-// (node.py and services.py of ray/_private, not configurable), which is ample on
-// a machine of its own; here three such machines may start beside a build.
+// prioritize gives a command, and all that it will start, precedence over other work of this
+// machine. Ray gives its processes 30 s to find each other (node.py and services.py of
+// ray/_private, not configurable). That is ample on a machine of its own, but here three such machines may start
+// beside a build.
 //
-// Only root may do so; elsewhere a container takes its turn like anybody.
-func prioritise(pid int) {
+// Only root may do so; elsewhere a container has no precedence.
+func prioritize(pid int) {
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, priority)
 	// Where the kernel groups processes by session, a nice value counts within
 	// the session only, and the session has one of its own (sched(7)).
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), []byte(strconv.Itoa(priority)), 0o644)
 }
 
-// lookPath finds a program as a container runtime does: in the PATH that the
-// container will have, not in the init's.
+// lookPath finds a program as a container runtime does: in the PATH of the container, not in the
+// init's.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -70,7 +70,8 @@ func lookPath(name string, env []string) (string, error) {
 	}
 	for _, folder := range filepath.SplitList(path) {
 		candidate := filepath.Join(folder, name)
-		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+		info, err := os.Stat(candidate)
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return candidate, nil
 		}
 	}

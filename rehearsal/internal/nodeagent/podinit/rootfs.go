@@ -32,8 +32,10 @@ func buildRoot(spec Spec) error {
 	if err := forgetVolumes(root); err != nil {
 		return err
 	}
-	if err := unix.Mount("proc", filepath.Join(root, "proc"), "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mounting /proc (a container whose own /proc is masked cannot host a rehearsal): %w", err)
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	if err := unix.Mount("proc", filepath.Join(root, "proc"), "proc", flags, ""); err != nil {
+		return fmt.Errorf("mounting /proc "+
+			"(a rehearsal cannot run in a container whose own /proc is masked): %w", err)
 	}
 	if err := buildDev(filepath.Join(root, "dev"), spec.Devices); err != nil {
 		return err
@@ -124,7 +126,8 @@ func volumeMounts(table, prefix string) []string {
 			continue
 		}
 		// The kernel writes space, tab, newline and backslash in octal.
-		point := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(fields[4])
+		octal := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+		point := octal.Replace(fields[4])
 		if strings.HasPrefix(point, prefix) {
 			points = append(points, point)
 		}
@@ -235,7 +238,9 @@ func buildDev(dev string, devices []string) error {
 			return err
 		}
 	}
-	links := map[string]string{"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx"}
+	links := map[string]string{
+		"fd": "/proc/self/fd", "stdin": "fd/0", "stdout": "fd/1", "stderr": "fd/2", "ptmx": "pts/ptmx",
+	}
 	for name, to := range links {
 		if err := os.Symlink(to, filepath.Join(dev, name)); err != nil {
 			return err
@@ -246,7 +251,8 @@ func buildDev(dev string, devices []string) error {
 			return err
 		}
 	}
-	if err := unix.Mount("devpts", filepath.Join(dev, "pts"), "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
+	const flags, options = unix.MS_NOSUID | unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"
+	if err := unix.Mount("devpts", filepath.Join(dev, "pts"), "devpts", flags, options); err != nil {
 		return fmt.Errorf("mounting /dev/pts: %w", err)
 	}
 	// 64 MiB is what container runtimes give when the pod mounts nothing there.
@@ -300,7 +306,8 @@ func mountTmpfs(target string, sizeBytes int64, options string) error {
 	if sizeBytes > 0 {
 		options += ",size=" + strconv.FormatInt(sizeBytes, 10)
 	}
-	if err := unix.Mount("raytrain", target, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV
+	if err := unix.Mount("raytrain", target, "tmpfs", flags, options); err != nil {
 		return fmt.Errorf("mounting a memory file system: %w", err)
 	}
 	return nil

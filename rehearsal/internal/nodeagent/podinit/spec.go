@@ -11,11 +11,11 @@ package podinit
 // Marker is argv[0] of a process that is to become a container's init.
 const Marker = "raytrain-pod-init"
 
-// VolumeSource is the source name of the memory file systems that an agent
-// mounts for volumes; by it an init tells them from the machine's own.
+// VolumeSource is the source name of the memory file systems that the kubelet mounts for volumes
+// (tools/kubernetes/kubelet). By it an init distinguishes them from the machine's own.
 const VolumeSource = "raytrain-volume"
 
-// File descriptors that the agent hands to the init.
+// File descriptors that the daemon passes to the init.
 const (
 	// specFD is read to its end: one Spec in JSON.
 	specFD = 3
@@ -78,7 +78,7 @@ type Command struct {
 	Terminal bool `json:"terminal,omitempty"`
 }
 
-// Report says whether the container's command was started.
+// Report reports whether the container's command was started.
 type Report struct {
 	Error string `json:"error,omitempty"`
 }

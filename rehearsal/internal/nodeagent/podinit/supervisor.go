@@ -116,11 +116,11 @@ func (s *supervisor) answer(result ExecResult) {
 	if err != nil {
 		return
 	}
-	_ = unix.Send(controlFD, data, unix.MSG_NOSIGNAL) // an agent that is gone ends the loop by itself
+	_ = unix.Send(controlFD, data, unix.MSG_NOSIGNAL) // if the daemon is gone, the loop ends
 }
 
-// receive passes requests on to the loop, which must start every child, being
-// on the thread that is inside the namespaces.
+// receive passes requests to the loop, which must start every child: it is on the thread that is
+// inside the namespaces.
 func (s *supervisor) receive(socket int) {
 	defer close(s.gone)
 	buffer, control := make([]byte, maxRequest), make([]byte, unix.CmsgSpace(3*4))
@@ -139,7 +139,8 @@ func (s *supervisor) receive(socket int) {
 		if !r.Kill {
 			files, ok := receivedFiles(control[:oobn])
 			if !ok {
-				s.answer(ExecResult{ID: r.ID, Code: setupFailed, Error: "exec request without three descriptors"})
+				const problem = "exec request without three descriptors"
+				s.answer(ExecResult{ID: r.ID, Code: setupFailed, Error: problem})
 				continue
 			}
 			r.stdio = files
