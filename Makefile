@@ -41,7 +41,7 @@ build: setup ## build this project's own binaries: raytrain and raytrain-rehears
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
 .PHONY: rehearse
-rehearse: build ## the whole cycle on the embedded cloud: preview, up, verdict, destroy
+rehearse: build ## the whole cycle on an emulated AWS account: preview, up, verdict, destroy
 	bin/raytrain rehearse
 
 .PHONY: test

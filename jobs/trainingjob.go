@@ -92,7 +92,7 @@ type TrainingJob struct {
 	// the job was submitted.
 	Nodes NodeArrayOutput `pulumi:"nodes"`
 	Pods  PodArrayOutput  `pulumi:"pods"`
-	// Rehearsed is true when the run was on the embedded cloud.
+	// Rehearsed is true if the run was on an emulated AWS account.
 	Rehearsed pulumi.BoolOutput `pulumi:"rehearsed"`
 }
 

@@ -17,7 +17,7 @@ import (
 
 // Bundle is everything that is kept of one attempt.
 type Bundle struct {
-	// Rehearsed marks a run on the embedded cloud, on every page.
+	// Rehearsed marks a run on an emulated AWS account, on every page.
 	Rehearsed    bool           `json:"rehearsed"`
 	SubmissionID string         `json:"submissionId"`
 	Attempt      int            `json:"attempt"`
@@ -34,7 +34,7 @@ type Bundle struct {
 }
 
 // RehearsedNotice is the first line of every report of a rehearsal.
-const RehearsedNotice = "REHEARSED on the embedded cloud: no AWS, no GPU, no EFA; NCCL's lines are simulated."
+const RehearsedNotice = "REHEARSED on an emulated AWS account: no AWS, no GPU, no EFA; NCCL's lines are simulated."
 
 // folderMode and fileMode keep evidence private: logs may contain host names.
 const (

@@ -33,7 +33,7 @@ type Environment struct {
 	// Code is the zip of the training code, Entrypoint its command.
 	Code       []byte
 	Entrypoint string
-	// Rehearsed is true on the embedded cloud.
+	// Rehearsed is true in a rehearsal.
 	Rehearsed bool
 	// AbandonCluster is the name of an unreachable cluster whose job may be forgotten without
 	// knowing whether it runs; usually empty.

@@ -1,6 +1,6 @@
-// Package breaks proves that a program that declares its resources wrongly fails: its own tests
-// turn red, and a whole rehearsal of it is refused where AWS would stop it. A break changes the
-// inputs of declared resources, not the program's source.
+// Package breaks tests that a program with wrongly declared resources fails: in its tests, and in a
+// rehearsal at the same point as on AWS. A break changes the inputs of declared resources, not the
+// program's source. A fault (package faults) changes the environment of a correct program.
 package breaks
 
 import (
@@ -16,21 +16,20 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 )
 
-// Break is one mistake in what the program declares.
+// Break is one mistake in the declared resources.
 type Break struct {
 	Name string
-	// Changes are what the broken program declares differently.
+	// Changes are the changes of the declared resources.
 	Changes []mistake.Change
-	// Phase is where the rehearsal must refuse.
+	// Phase is the phase in which the update must be refused.
 	Phase string
-	// Says are parts of the message, the cause and the next command among them.
+	// Says holds strings that the output must contain, such as the cause and the next command.
 	Says []string
-	// Red are the tests of package tests that must fail, joined by "|".
-	Red string
+	// FailingTests lists the tests of package tests that must fail, joined by "|".
+	FailingTests string
 }
 
-// Result is the part of a rehearsal's result, whose form is a contract, that a
-// break is judged by.
+// Result is the part of a rehearsal's result by which a break is judged.
 type Result struct {
 	Phase   string `json:"phase"`
 	Verdict string `json:"verdict"`
@@ -39,11 +38,11 @@ type Result struct {
 		Preview float64 `json:"preview"`
 		Up      float64 `json:"up"`
 	} `json:"seconds"`
-	// AccountEmpty is nil when destroy was not run.
+	// AccountEmpty is nil if destroy was not run.
 	AccountEmpty *bool `json:"accountEmpty"`
 }
 
-// Find returns the break of a name.
+// Find returns the break with a name.
 func Find(name string) (Break, error) {
 	var names []string
 	for _, b := range Table() {
@@ -79,14 +78,13 @@ func (b Break) Rehearse(ctx context.Context,
 	return result, string(out), nil
 }
 
-// TurnsRed reports whether each of the named tests of package tests fails when the program declares
-// the broken resources.
-func (b Break) TurnsRed(ctx context.Context, root string) (red bool, output string, err error) {
+// TestsFail reports whether all of FailingTests fail with the changes.
+func (b Break) TestsFail(ctx context.Context, root string) (failed bool, output string, err error) {
 	changes, err := json.Marshal(b.Changes)
 	if err != nil {
 		return false, "", fmt.Errorf("encoding the changes of break %q: %w", b.Name, err)
 	}
-	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^("+b.Red+")$",
+	command := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^("+b.FailingTests+")$",
 		"./tests")
 	command.Dir = root
 	command.Env = append(os.Environ(), mistake.EnvVar+"="+string(changes))
@@ -95,7 +93,7 @@ func (b Break) TurnsRed(ctx context.Context, root string) (red bool, output stri
 	if err != nil && !errors.As(err, &exit) {
 		return false, string(out), fmt.Errorf("testing break %q: %w", b.Name, err)
 	}
-	for _, name := range strings.Split(b.Red, "|") {
+	for _, name := range strings.Split(b.FailingTests, "|") {
 		if !strings.Contains(string(out), "--- FAIL: "+name) {
 			return false, string(out), nil
 		}

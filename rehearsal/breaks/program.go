@@ -13,8 +13,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 )
 
-// Program returns a program whose declared resources have the break's changes. The program itself
-// knows nothing of it: Pulumi's resource transforms alter what it declares.
+// Program returns the program with the break's changes, which a Pulumi resource transform applies.
 func (b Break) Program(
 	program func(eventlog.Log) pulumi.RunFunc) func(eventlog.Log) pulumi.RunFunc {
 	return func(events eventlog.Log) pulumi.RunFunc {
@@ -57,7 +56,7 @@ func (t *transform) resource(
 	return &pulumi.ResourceTransformResult{Props: args.Props, Opts: args.Opts}
 }
 
-// apply alters the input that the change's path begins with. Its value may depend on other
+// apply changes the input at the start of the change's path. Its value may depend on other
 // resources, so the change is applied once it is known.
 func (t *transform) apply(change mistake.Change, inputs pulumi.Map) {
 	key, _, _ := strings.Cut(change.Path, ".")
@@ -73,7 +72,7 @@ func (t *transform) apply(change mistake.Change, inputs pulumi.Map) {
 	}).(pulumi.AnyOutput)
 }
 
-// alter applies a change to the value of one input.
+// alter applies a change to the value of an input.
 func alter(change mistake.Change, key string, value, source any) (any, error) {
 	name := resource.PropertyKey(key)
 	inputs := resource.PropertyMap{name: resource.NewPropertyValue(value)}

@@ -27,7 +27,7 @@ func set(token, name, path string, value any) mistake.Change {
 	return mistake.Change{Type: token, Name: name, Path: path, Value: value}
 }
 
-// Table lists the breaks: what people forget when they wire EFA on EKS.
+// Table returns common mistakes in configuring EFA on EKS.
 func Table() []Break {
 	return []Break{
 		{
@@ -40,7 +40,7 @@ func Table() []Break {
 				"do not reach the API server: their interfaces lack the cluster's security group",
 				"aws ec2 describe-instances",
 			},
-			Red: "TestGPUInterfacesAreEFAInBothGroups",
+			FailingTests: "TestGPUInterfacesAreEFAInBothGroups",
 		},
 		{
 			Name: "no EFA in the worker's requests",
@@ -48,9 +48,9 @@ func Table() []Break {
 				drop(rayCluster, "train", workerResources+`.limits["vpc.amazonaws.com/efa"]`),
 				drop(rayCluster, "train", workerResources+`.requests["vpc.amazonaws.com/efa"]`),
 			},
-			Phase: "preflight",
-			Says:  []string{"the worker does not request vpc.amazonaws.com/efa"},
-			Red:   "TestWorkersTakeAllDevicesOfTheirNodes",
+			Phase:        "preflight",
+			Says:         []string{"the worker does not request vpc.amazonaws.com/efa"},
+			FailingTests: "TestWorkersTakeAllDevicesOfTheirNodes",
 		},
 		{
 			Name:    "no gpu.present label on the GPU nodes",
@@ -61,7 +61,7 @@ func Table() []Break {
 				"nvidia.com/gpu.present=true",
 				"kubectl get daemonsets",
 			},
-			Red: "TestGPUNodeGroup",
+			FailingTests: "TestGPUNodeGroup",
 		},
 		{
 			Name: "no toleration in the EFA plugin",
@@ -72,19 +72,19 @@ func Table() []Break {
 			Says: []string{
 				"lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule",
 			},
-			Red: "TestDevicePluginsReachGPUNodesAndNoOthers",
+			FailingTests: "TestDevicePluginsReachGPUNodesAndNoOthers",
 		},
 		{
 			Name: "no EFA interface in the launch template",
 			Changes: []mistake.Change{
 				drop(launchTemplate, "gpu", "networkInterfaces[0].interfaceType"),
 			},
-			Phase: "preflight",
-			Says:  []string{"the launch template gave the instance no EFA interface"},
-			Red:   "TestGPUInterfacesAreEFAInBothGroups",
+			Phase:        "preflight",
+			Says:         []string{"the launch template gave the instance no EFA interface"},
+			FailingTests: "TestGPUInterfacesAreEFAInBothGroups",
 		},
 		{
-			// The program's own check, which refuses the setting in preview, does not see it.
+			// The check in preview does not see this change.
 			Name: "a head of four CPUs",
 			Changes: []mistake.Change{
 				set(rayCluster, "train", headResources+".limits.cpu", "4"),
@@ -95,7 +95,7 @@ func Table() []Break {
 				"the Ray head requests 4 CPU, more than is free on any node",
 				"pulumi config set --path ray.headCpu 3",
 			},
-			Red: "TestHeadHasNoDevices",
+			FailingTests: "TestHeadHasNoDevices",
 		},
 		{
 			Name: "GPU nodes in two zones",
@@ -108,7 +108,7 @@ func Table() []Break {
 				"a cluster placement group, like EFA traffic, stays within one zone",
 				"aws eks describe-nodegroup",
 			},
-			Red: "TestAllNodesShareOneSubnetInOneZone",
+			FailingTests: "TestAllNodesShareOneSubnetInOneZone",
 		},
 	}
 }

@@ -1,5 +1,5 @@
-// Package rehearsal runs the built command on the embedded cloud, as a user would: whole cycles,
-// faults, and the steps of a kept rehearsal.
+// Package rehearsal runs the built command on the emulated AWS account, as a user would: whole
+// cycles, faults, and the steps of a kept rehearsal.
 package rehearsal
 
 import (
@@ -141,7 +141,7 @@ func TestKeptRehearsal(t *testing.T) {
 	require.Equal(t, 0, exit)
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir, "--set", changed)
 	require.Equal(t, 0, exit)
-	assert.Contains(t, out, "rehearsed account: empty")
+	assert.Contains(t, out, "emulated AWS account: empty")
 }
 
 // interruptedUpIsAdopted changes the proof and interrupts the update while its job runs, as Ctrl-C

@@ -55,7 +55,7 @@ func TestReleasedCLI(t *testing.T) {
 	shell("pulumi destroy --yes")
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
 	require.Equal(t, 0, exit)
-	assert.Contains(t, out, "rehearsed account: empty")
+	assert.Contains(t, out, "emulated AWS account: empty")
 	assert.NoFileExists(t, filepath.Join(root, "Pulumi.rehearsal.yaml"),
 		"a rehearsal's settings stay in its folder")
 }

@@ -1,5 +1,5 @@
-// Command pulumi-resource-aws is the provider plugin `aws` of a rehearsal. It talks to
-// the rehearsed account that RAYTRAIN_REHEARSAL_DIR names, never to AWS.
+// Command pulumi-resource-aws is the provider plugin `aws` of a rehearsal. It sends requests to the
+// emulated AWS account that RAYTRAIN_REHEARSAL_DIR names, never to AWS.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 
 // noGoHost warns that `pulumi preview` could not run the program. It goes to the error stream,
 // because the shell evaluates the other one.
-const noGoHost = "note: no pulumi-language-go beside pulumi or on the PATH: preview and up need a released Pulumi CLI; " +
+const noGoHost = "note: pulumi-language-go was not found; preview and up need a released Pulumi CLI. " +
 	"destroy, stack and kubectl work without it"
 
 func newEnvCommand(flags *rehearseFlags) *cobra.Command {
@@ -24,7 +24,7 @@ func newEnvCommand(flags *rehearseFlags) *cobra.Command {
 		Use:   "env --dir DIR",
 		Short: "Print shell exports with which pulumi and kubectl work on a kept rehearsal",
 		Long: `Print shell exports with which a released Pulumi CLI and kubectl work on a kept rehearsal.
-In the checkout, in a shell of its own:
+Run in the checkout, in a new shell:
 
   raytrain rehearse preview --dir DIR     # starts the rehearsal, with an empty account
   eval "$(raytrain rehearse env --dir DIR)"
@@ -33,7 +33,7 @@ In the checkout, in a shell of its own:
   pulumi destroy
 
 A Pulumi CLI before 3.208 also needs --config-file "$RAYTRAIN_REHEARSAL_CONFIG". The engine prints a
-warning for each plugin that it takes from the PATH; a rehearsal's plugins are there on purpose.`,
+warning for each plugin that it takes from the PATH; this is expected.`,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if _, err := flags.running(command); err != nil {
 				return err
@@ -58,8 +58,8 @@ warning for each plugin that it takes from the PATH; a rehearsal's plugins are t
 	}
 }
 
-// goHostFound reports whether the Pulumi CLI on the PATH finds its Go language host: on the PATH
-// too, or beside itself.
+// goHostFound reports whether the Pulumi CLI on the PATH finds its Go language host: on the PATH,
+// or next to itself.
 func goHostFound() bool {
 	const host = "pulumi-language-go"
 	if _, err := exec.LookPath(host); err == nil {
@@ -76,7 +76,7 @@ func goHostFound() bool {
 	return err == nil
 }
 
-// shellQuote makes text one word of a POSIX shell.
+// shellQuote quotes text as one word of a POSIX shell.
 func shellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -26,8 +26,11 @@ Pulumi's engine, the eks component, the Kubernetes provider, the control plane, 
 operator, Ray and the gate are real. The AWS APIs, the nodes and NCCL's log lines are emulated.
 Nothing leaves this machine.
 
-Exit status: 0 green and the account is empty, 1 usage or set-up error, 2 the update was refused,
-3 something that bills or blocks a name is left after destroy.`
+Exit status:
+  0  the update succeeded and the account is empty
+  1  usage or set-up error
+  2  the update was refused
+  3  destroy left resources that cost money or reserve a name`
 
 // rehearseFlags are the flags of `raytrain rehearse` and its steps.
 type rehearseFlags struct {
@@ -38,7 +41,7 @@ type rehearseFlags struct {
 	keep             bool
 	listFaults, all  bool
 	settingOverrides []string
-	// breakName is a mistake to make in what the program declares, for `make breaks`.
+	// breakName is a mistake to inject into the program, for `make breaks`.
 	breakName string
 }
 
@@ -59,12 +62,13 @@ func newRehearseCommand() *cobra.Command {
 	persistent.StringVar(&flags.root, "root", "",
 		"checkout whose bin/ holds the toolchain (default: that of this program)")
 	persistent.Float64Var(&flags.speed, "speed", rehearsal.DefaultSpeed,
-		"divisor of AWS's latencies; 0 does not wait at all")
-	persistent.StringVar(&flags.fault, "fault", "", "what to break, see --list-faults")
+		"divisor of AWS's latencies; 0 means no waiting")
+	persistent.StringVar(&flags.fault, "fault", "", "the fault to inject; see --list-faults")
 	persistent.StringArrayVar(&flags.settingOverrides, "set", nil,
 		"a setting of the stack, KEY=VALUE (may be repeated)")
 	local := command.Flags()
-	local.StringVar(&flags.breakName, "break", "", "a mistake in the program, see rehearsal/breaks")
+	local.StringVar(&flags.breakName, "break", "",
+		"inject a mistake into the program; see rehearsal/breaks")
 	local.Lookup("break").Hidden = true
 	local.StringVar(&flags.files.JSON, "json", "", "write the result to this file")
 	local.StringVar(&flags.files.State, "state", "",
@@ -105,7 +109,7 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 	}
 	if region, ok := overrides["awsRegion"]; ok && region != daemon.Region {
 		problems = append(problems,
-			fmt.Errorf("--set awsRegion=%s: a rehearsed account has only the region %s",
+			fmt.Errorf("--set awsRegion=%s: the emulated AWS account has only the region %s",
 				region, daemon.Region))
 	}
 	program := stack.Program
@@ -141,7 +145,8 @@ func (f *rehearseFlags) checkout() (string, error) {
 		return "", fmt.Errorf("using --root %q: %w", f.root, err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "bin", "pulumi")); err != nil {
-		return "", fmt.Errorf("using --root %q: no bin/pulumi there: run `make setup` in the checkout", root)
+		return "", fmt.Errorf("using --root %q: no bin/pulumi there; "+
+			"next: run `make build` in the checkout", root)
 	}
 	return root, nil
 }
@@ -155,7 +160,7 @@ func (f *rehearseFlags) workDir() (remove func(), err error) {
 	}
 	f.dir, err = os.MkdirTemp("", "raytrain-rehearsal-")
 	if err != nil {
-		return nil, fmt.Errorf("making a folder for the rehearsal: %w", err)
+		return nil, fmt.Errorf("creating a folder for the rehearsal: %w", err)
 	}
 	dir := f.dir
 	return func() { _ = os.RemoveAll(dir) }, nil
@@ -208,7 +213,7 @@ func (f *rehearseFlags) one(command *cobra.Command) (cycle.Result, error) {
 	return result, err
 }
 
-// afterwards says whether the folder of a finished cycle, with the verdict's report, still exists.
+// afterwards returns a sentence on whether the folder of a finished cycle still exists.
 func afterwards(dir string, temporary bool) string {
 	if temporary {
 		return "reports and logs are removed; --dir DIR keeps them"

@@ -62,7 +62,7 @@ func TestARehearsedAccountHasOneRegion(t *testing.T) {
 	_, err := runCommand(t, "rehearse", "--set", "awsRegion=eu-west-1", "--root", t.TempDir(),
 		"--dir", t.TempDir())
 	require.ErrorContains(t, err,
-		"--set awsRegion=eu-west-1: a rehearsed account has only the region us-east-2")
+		"--set awsRegion=eu-west-1: the emulated AWS account has only the region us-east-2")
 }
 
 // A refused command leaves nothing behind.

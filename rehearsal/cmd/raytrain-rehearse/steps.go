@@ -15,11 +15,12 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
-// errNoDir is the cause when a step has no --dir.
-var errNoDir = errors.New("missing --dir DIR: give the folder of the rehearsal, such as --dir /tmp/kept")
+// errNoDir means that a step has no --dir.
+var errNoDir = errors.New("missing --dir DIR; " +
+	"next: add the folder of the rehearsal, such as --dir /tmp/kept")
 
-// errNotRunning is the cause when the daemon of a kept rehearsal does not run.
-var errNotRunning = errors.New("it does not run")
+// errNotRunning means that the daemon of a kept rehearsal is not running.
+var errNotRunning = errors.New("it is not running")
 
 // step runs one operation on a kept rehearsal.
 type step func(r *rehearsal.Rehearsal, ctx context.Context) (*rehearsal.Outcome, error)
@@ -103,18 +104,18 @@ func (f *rehearseFlags) running(command *cobra.Command) (*daemon.Client, error) 
 		return nil, err
 	}
 	if !ok {
-		return nil, fmt.Errorf("connecting to the daemon of %q: %w: start it with `raytrain rehearse preview --dir %s`",
+		return nil, fmt.Errorf("connecting to the daemon of %q: %w; next: raytrain rehearse preview --dir %s",
 			f.dir, errNotRunning, f.dir)
 	}
 	return client, nil
 }
 
-// stop ends what a kept rehearsal started. It is no error when nothing runs.
+// stop stops the processes of a kept rehearsal. It is not an error if none is running.
 func (f *rehearseFlags) stop(command *cobra.Command) error {
 	client, err := f.running(command)
 	switch {
 	case errors.Is(err, errNotRunning):
-		fmt.Fprintf(command.OutOrStdout(), "nothing to stop: no daemon of %s runs\n", f.dir)
+		fmt.Fprintf(command.OutOrStdout(), "nothing to stop: the daemon of %s is not running\n", f.dir)
 	case err != nil:
 		return err
 	default:

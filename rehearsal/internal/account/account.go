@@ -136,7 +136,7 @@ func (a *Account) Invoke(token string, args json.RawMessage) (json.RawMessage, e
 	f, ok := all[token]
 	if !ok {
 		return nil, api.Errorf("InvalidAction",
-			"function %q is not part of the rehearsed AWS account; it has: %s",
+			"function %q is not part of the emulated AWS account; it has: %s",
 			token, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 	}
 	var result any

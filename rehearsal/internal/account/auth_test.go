@@ -150,7 +150,7 @@ func TestClientAndHandler(t *testing.T) {
 	assert.Contains(t, string(answer), `"dnsSuffix":"amazonaws.com"`)
 	_, err = c.Invoke(ctx, api.InvokeRequest{Token: "aws:ec2/getAmi:getAmi"})
 	require.ErrorContains(t, err,
-		`function "aws:ec2/getAmi:getAmi" is not part of the rehearsed AWS account`)
+		`function "aws:ec2/getAmi:getAmi" is not part of the emulated AWS account`)
 }
 
 func TestSetFaultsRefuses(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 	exitGeneral = 255
 )
 
-// Account is the part of the rehearsed account that the commands need.
+// Account is the part of the emulated AWS account that the commands need.
 type Account interface {
 	Token(ctx context.Context, request api.TokenRequest) (api.TokenAnswer, error)
 	Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error)

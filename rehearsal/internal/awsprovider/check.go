@@ -153,7 +153,7 @@ func (c *checker) object(path string, fields []schema.Field, inputs property.Map
 		case name == defaultsKey || value.IsNull():
 			continue
 		case !ok || !field.Input():
-			c.fail(join(path, name), "%s has no input %q in the rehearsed account; it has: %s",
+			c.fail(join(path, name), "%s has no input %q in the emulated AWS account; it has: %s",
 				c.kind.Token, join(path, name), strings.Join(schema.InputNames(fields), ", "))
 			continue
 		}

@@ -186,7 +186,7 @@ func fakeAWSCLI(t *testing.T) {
 }
 
 // TestEngineEKSComponent drives the real eks component, whose node program registers
-// children with its own aws version, against the rehearsed account.
+// children with its own aws version, against the emulated AWS account.
 func TestEngineEKSComponent(t *testing.T) {
 	ctx := context.Background()
 	program := &controlPlane{}

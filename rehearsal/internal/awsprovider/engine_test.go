@@ -36,7 +36,7 @@ import (
 	accountec2 "github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
 )
 
-// bench is a rehearsed account behind the real engine.
+// bench is an emulated AWS account behind the real engine.
 type bench struct {
 	account *account.Account
 	cloud   *client.Client

@@ -1,6 +1,6 @@
 // Package awsprovider is the Pulumi provider `aws` of a rehearsal: the same protocol,
 // type tokens, property names and replace rules as pulumi-aws v6, and behind it the
-// rehearsed account instead of AWS. It holds no state.
+// emulated AWS account instead of AWS. It holds no state.
 package awsprovider
 
 import (
@@ -21,7 +21,7 @@ import (
 // Version is the version of pulumi-aws whose schema and behaviour the provider follows.
 const Version = "6.83.4"
 
-// Cloud is the rehearsed account, as the provider needs it.
+// Cloud is the emulated AWS account, as the provider needs it.
 type Cloud interface {
 	Create(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error)
 	Read(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error)
@@ -66,7 +66,7 @@ func New(cloud Cloud) (p.Provider, error) {
 func (s *provider) getSchema(context.Context, p.GetSchemaRequest) (p.GetSchemaResponse, error) {
 	schema, err := json.Marshal(map[string]string{
 		"name": "aws", "version": Version,
-		"description": "The rehearsed AWS account of ray-train-efa. Nothing here reaches AWS.",
+		"description": "The emulated AWS account of ray-train-efa. Nothing here reaches AWS.",
 	})
 	return p.GetSchemaResponse{Schema: string(schema)}, err
 }

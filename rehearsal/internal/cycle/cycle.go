@@ -1,4 +1,5 @@
-// Package cycle runs whole rehearsals: preview, up, verdict, destroy, with or without a fault.
+// Package cycle runs all steps of a rehearsal: preview, up, verdict, destroy, with or without a
+// fault.
 package cycle
 
 import (
@@ -15,7 +16,7 @@ import (
 )
 
 // Run runs one whole rehearsal: preview, up, verdict and, unless keep is true, destroy. The result
-// is complete also when the update was refused; an error means that the rehearsal itself failed.
+// is complete even if the update was refused. An error means that the rehearsal itself failed.
 func Run(ctx context.Context, options rehearsal.Options, files Files, keep bool) (Result, error) {
 	result := Result{
 		Rehearsed: true, Fault: options.Fault.Name, Verdict: rehearsal.VerdictNone, Findings: []report.Finding{},
@@ -52,7 +53,7 @@ type cycle struct {
 	keep      bool
 	updates   []*engine.Update
 	state     rehearsal.State
-	// refused is the last update that was refused; nil when none was.
+	// refused is the last refused update; nil if there is none.
 	refused *rehearsal.Outcome
 }
 
@@ -77,7 +78,7 @@ func (c *cycle) run(ctx context.Context) error {
 	return err
 }
 
-// forward runs the steps before destroy. A refused one ends them.
+// forward runs the steps before destroy, until one is refused.
 func (c *cycle) forward(ctx context.Context) error {
 	seconds := &c.result.Seconds
 	preview, err := c.rehearsal.Preview(ctx)
@@ -89,7 +90,7 @@ func (c *cycle) forward(ctx context.Context) error {
 		!c.fault.RefreshAfterRed {
 		return err
 	}
-	// A refresh of a refused stack is refused too, and so must be the next up.
+	// After a refused up, refresh and the next up must be refused as well.
 	refresh, err := c.rehearsal.Refresh(ctx)
 	if err := c.record(refresh, err, &seconds.Up); err != nil {
 		return err
@@ -98,7 +99,7 @@ func (c *cycle) forward(ctx context.Context) error {
 	return c.record(again, err, &seconds.Up)
 }
 
-// record records what a step returned. A refusal is no error: a rehearsal may be about it.
+// record records what a step returned. A refusal is not an error here.
 func (c *cycle) record(outcome *rehearsal.Outcome, err error, seconds *float64) error {
 	c.add(outcome, seconds)
 	c.refused = nil
@@ -164,11 +165,11 @@ func summarize(out io.Writer, result Result) {
 	if fault == "" {
 		fault = "none"
 	}
-	fmt.Fprintf(out, "\n== rehearsal ended (nothing of this happened on AWS)\n")
+	fmt.Fprintf(out, "\n== end of the rehearsal (nothing was created on AWS)\n")
 	fmt.Fprintf(out, "fault %s: verdict %s, exit %d\n", fault, result.Verdict, result.Exit)
 	fmt.Fprintf(out, "seconds: set-up %.1f, preview %.1f, up %.1f, destroy %.1f\n",
 		result.Seconds.Setup, result.Seconds.Preview, result.Seconds.Up, result.Seconds.Destroy)
 	if result.HourlyUSD != nil {
-		fmt.Fprintf(out, "on AWS this stack would bill $%.2f an hour\n", *result.HourlyUSD)
+		fmt.Fprintf(out, "on AWS this stack would cost $%.2f per hour\n", *result.HourlyUSD)
 	}
 }

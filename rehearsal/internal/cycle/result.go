@@ -13,17 +13,17 @@ import (
 
 // The exit statuses of `raytrain rehearse`.
 const (
-	// ExitGreen: the update succeeded and the account is empty.
+	// ExitGreen means that the update succeeded and the account is empty.
 	ExitGreen = 0
-	// ExitUsage: wrong usage, or the set-up failed.
+	// ExitUsage means wrong usage, or that the set-up failed.
 	ExitUsage = 1
-	// ExitRefused: the update was refused.
+	// ExitRefused means that the update was refused.
 	ExitRefused = 2
-	// ExitLeft: something that bills or blocks a name is left after destroy.
+	// ExitLeft means that destroy left resources that cost money or reserve a name.
 	ExitLeft = 3
 )
 
-// Result is what `raytrain rehearse --json` writes. Its form is a contract.
+// Result is the output of `raytrain rehearse --json`. Its format is stable.
 type Result struct {
 	Rehearsed bool `json:"rehearsed"`
 	// Fault is the fault's name, "" for a cycle without one.
@@ -52,7 +52,7 @@ type Seconds struct {
 	Destroy float64 `json:"destroy"`
 }
 
-// Files names the files that a cycle writes for machines; "" writes nothing.
+// Files holds the paths of the output files; "" means none.
 type Files struct {
 	JSON, State, Timeline string
 }
@@ -69,7 +69,7 @@ func (f Files) Check(dir string) error {
 		}
 		if err := writable(file.name); err != nil {
 			problems = append(problems,
-				fmt.Errorf("using %s %q: %w: name a file that can be written", file.flag, file.name,
+				fmt.Errorf("using %s %q: %w; next: use a writable path", file.flag, file.name,
 					err))
 		}
 	}

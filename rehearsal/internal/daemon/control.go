@@ -142,7 +142,7 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Running reports whether the daemon's process runs.
 func (c *Client) Running() bool { return syscall.Kill(c.Endpoint.PID, 0) == nil }
 
-// Account returns a client of the rehearsed AWS account.
+// Account returns a client of the emulated AWS account.
 func (c *Client) Account() *client.Client { return c.aws }
 
 // SetFaults replaces the account's faults.

@@ -23,7 +23,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
-// Region is the only region of a rehearsed account.
+// Region is the only region of an emulated AWS account.
 const Region = "us-east-2"
 
 // Config says what a daemon serves and where.

@@ -32,8 +32,8 @@ const (
 	StackName   = "rehearsal"
 )
 
-// passphrase encrypts the secrets of a rehearsed stack. It need not be secret: a rehearsed account
-// holds nothing worth hiding, and the Pulumi CLI needs the same one on a kept rehearsal.
+// passphrase encrypts the secrets of a rehearsed stack. It is not secret, because an emulated AWS
+// account has no secrets.
 const passphrase = "rehearsal"
 
 // Config says where an Engine works.

@@ -12,7 +12,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/auto"
 )
 
-// LockedError means that another process works on the same rehearsal.
+// LockedError means that another process is using the same rehearsal.
 type LockedError struct {
 	// Dir is the rehearsal's folder.
 	Dir string
@@ -21,7 +21,7 @@ type LockedError struct {
 }
 
 func (e LockedError) Error() string {
-	return fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", e.PID, e.Dir)
+	return fmt.Sprintf("another command (process %d) is using %s; next: wait until it ends", e.PID, e.Dir)
 }
 
 // CheckLock returns a LockedError when an engine runs an update of the stack in dir. The engine's

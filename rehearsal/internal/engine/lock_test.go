@@ -44,7 +44,7 @@ func TestOnlyALivingEngineHoldsTheLock(t *testing.T) {
 			}
 			require.ErrorAs(t, err, new(LockedError))
 			assert.EqualError(t, err,
-				fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", alive, dir))
+				fmt.Sprintf("another command (process %d) is using %s; next: wait until it ends", alive, dir))
 		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 )
 
-// region is the only region of a rehearsed account.
+// region is the only region of the emulated AWS account.
 const region = daemon.Region
 
 // Environment returns the variables with which the engine, its plugins and the Pulumi CLI work on
@@ -35,8 +35,8 @@ func Environment(dir, root string) (map[string]string, error) {
 	}
 	home := filepath.Join(dir, "home")
 	return map[string]string{
-		// The user's pulumi comes before the pinned one: a released CLI has its language hosts
-		// beside it, the pinned one has none.
+		// The user's pulumi comes before the pinned one: a released CLI has its language hosts next
+		// to it, the pinned one has none.
 		"PATH": bin + ":" + filepath.Join(root, "provider") + ":" + os.Getenv("PATH") +
 			":" + filepath.Join(root, "bin"),
 		client.EnvDir:     dir,
@@ -61,11 +61,11 @@ func linkedTools() []string {
 		"pulumi-resource-kubernetes"}
 }
 
-// linkTool links a tool that must exist: a dangling link would make the shell take another one of
-// that name from the PATH.
+// linkTool creates a link to an existing tool. With a dangling link the shell would use another
+// program of that name.
 func linkTool(target, name string) error {
 	if _, err := os.Stat(target); err != nil {
-		return fmt.Errorf("finding the rehearsal's tools: %w: run `make build` in the checkout",
+		return fmt.Errorf("finding the rehearsal's tools: %w; next: run `make build` in the checkout",
 			err)
 	}
 	return replaceLink(target, name)

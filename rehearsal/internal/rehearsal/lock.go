@@ -13,9 +13,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 )
 
-// lock makes this process the only one that changes the rehearsal in dir: a second command would
-// replace the settings and the faults under the first one. The lock ends with the process or with
-// the returned file.
+// lock acquires the lock of the rehearsal in dir, so that only one command changes it at a time.
+// The lock is released when the process ends or the returned file is closed.
 func lock(dir string) (*os.File, error) {
 	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -37,7 +36,7 @@ func lock(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// holder returns the error that names the process behind the lock.
+// holder returns an error with the id of the process that holds the lock.
 func holder(file *os.File, dir string) error {
 	text, err := io.ReadAll(file)
 	if err != nil {

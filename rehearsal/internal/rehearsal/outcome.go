@@ -17,19 +17,19 @@ import (
 // Outcome is what one step did.
 type Outcome struct {
 	*engine.Update
-	// Refusals holds what the program refused, in order.
+	// Refusals holds the refusals of the program, in order.
 	Refusals []*refusal.Refusal
-	// HourlyUSD is the price of the running stack; nil where the program did not compute it.
+	// HourlyUSD is the price of the running stack; nil if the program did not compute it.
 	HourlyUSD *float64
 }
 
-// eventsFile is where the program reports refusals and the price during a step.
+// eventsFile is the file in which the program reports refusals and the price during a step.
 func eventsFile(dir string) string { return filepath.Join(dir, "events.jsonl") }
 
-// forgetEvents removes the events of the step before.
-func forgetEvents(dir string) error {
+// removeEvents removes the events of the previous step.
+func removeEvents(dir string) error {
 	if err := os.Remove(eventsFile(dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("removing the events of the last step: %w", err)
+		return fmt.Errorf("removing the events of the previous step: %w", err)
 	}
 	return nil
 }
@@ -52,8 +52,8 @@ func newOutcome(dir string, update *engine.Update) (*Outcome, error) {
 	return outcome, nil
 }
 
-// Findings returns the refusals as findings. Where there are none, as for an error of the engine or
-// of a provider, it returns their messages.
+// Findings returns the refusals as findings. If there are none, it returns the errors of the engine
+// or of a provider.
 func (o *Outcome) Findings() []report.Finding {
 	var findings []report.Finding
 	for _, r := range o.Refusals {
@@ -71,8 +71,8 @@ func (o *Outcome) Findings() []report.Finding {
 	return findings
 }
 
-// rehearsedMark starts each error that a rehearsal prints. The program does not know that it is
-// rehearsed. The gate knows, and marks its own refusals.
+// rehearsedMark is the prefix of errors in a rehearsal. The gate marks its own refusals; the
+// program does not know that it runs in a rehearsal.
 const rehearsedMark = "[rehearsed] "
 
 // messages returns the refusals and the engine's own errors, marked as rehearsed.
@@ -100,7 +100,7 @@ func (o *Outcome) messages() []string {
 	return messages
 }
 
-// reported reports whether message only prints what Refusals holds.
+// reported reports whether message repeats one of Refusals.
 func (o *Outcome) reported(message string) bool {
 	if strings.Contains(message, stack.ErrReported.Error()) {
 		return true

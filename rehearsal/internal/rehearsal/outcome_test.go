@@ -76,9 +76,9 @@ func TestAnErrorThatIsNotOursIsAFindingToo(t *testing.T) {
 func TestAStepForgetsTheEventsOfTheLastOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, forgetEvents(dir), "the first step has none to forget")
+	require.NoError(t, removeEvents(dir), "the first step has none to forget")
 	require.NoError(t, eventlog.To(eventsFile(dir)).Append(eventlog.Event{Refusal: noCapacity()}))
-	require.NoError(t, forgetEvents(dir))
+	require.NoError(t, removeEvents(dir))
 	outcome, err := newOutcome(dir, &engine.Update{})
 	require.NoError(t, err)
 	assert.Empty(t, outcome.Refusals)

@@ -1,6 +1,6 @@
-// Package rehearsal is one rehearsal of the program on one machine: a folder, the daemon that
-// emulates the AWS account in it, and a stack on which the real Pulumi engine, KubeRay operator and
-// Ray run.
+// Package rehearsal runs the steps of one rehearsal: preview, up, refresh and destroy. A rehearsal
+// is a folder, a daemon that emulates an AWS account, and a Pulumi stack. Package cycle runs all
+// steps in order, package engine runs Pulumi, and package daemon the emulated AWS account.
 package rehearsal
 
 import (
@@ -24,25 +24,25 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 )
 
-// DefaultSpeed divides AWS's latencies: a control plane that takes nine minutes there takes about a
-// second.
+// DefaultSpeed is the factor by which AWS's latencies are shortened: a control plane takes one
+// second instead of nine minutes.
 const DefaultSpeed = 600
 
-// Options says how a rehearsal runs.
+// Options configures a rehearsal.
 type Options struct {
-	// Dir holds everything that the rehearsal writes.
+	// Dir is the folder for all files of the rehearsal.
 	Dir string
 	// Root is the checkout, whose bin/ holds the toolchain.
 	Root string
-	// Speed divides AWS's latencies; 0 means no waiting at all.
+	// Speed is the factor by which AWS's latencies are shortened; 0 means no waiting.
 	Speed float64
-	// Fault is what to break; the zero Fault breaks nothing.
+	// Fault is the fault to inject; the zero value injects none.
 	Fault faults.Fault
-	// Settings override those of the rehearsal. Their keys have no namespace.
+	// Settings overrides settings of the stack, by key without namespace.
 	Settings map[string]string
 	// Program returns the Pulumi program, which appends its refusals and price to the log.
 	Program func(eventlog.Log) pulumi.RunFunc
-	// Out receives what people read.
+	// Out receives the progress output.
 	Out io.Writer
 }
 
@@ -51,7 +51,7 @@ type Rehearsal struct {
 	options Options
 	lock    *os.File
 	daemon  *daemon.Client
-	// parts is the daemon, as far as a step looks after it.
+	// parts is the daemon as a step watches it.
 	parts  partsDaemon
 	engine *engine.Engine
 }
@@ -59,7 +59,7 @@ type Rehearsal struct {
 // markerFile identifies the folder of a rehearsal. No other folder is changed or removed.
 const markerFile = "REHEARSAL"
 
-// ErrNotARehearsal is the cause when --dir names a folder that no rehearsal made.
+// ErrNotARehearsal means that --dir is not the folder of a rehearsal.
 var ErrNotARehearsal = errors.New("not a rehearsal's folder")
 
 // Open starts what the rehearsal in options.Dir needs: folder, daemon, stack.
@@ -84,10 +84,10 @@ func Open(ctx context.Context, options Options) (*Rehearsal, error) {
 	return r, nil
 }
 
-// start starts the daemon, where it does not run, and opens the stack.
+// start starts the daemon if it is not running, and opens the stack.
 func (r *Rehearsal) start(ctx context.Context) (err error) {
 	dir, fault := r.options.Dir, r.options.Fault
-	if err := errors.Join(engine.CheckLock(dir), checkDisk(dir, freeMiB)); err != nil {
+	if err := errors.Join(engine.CheckLock(dir), checkDisk(dir, minFreeMiB)); err != nil {
 		return err
 	}
 	if err := engine.KillOrphans(dir); err != nil {
@@ -115,7 +115,7 @@ func (r *Rehearsal) start(ctx context.Context) (err error) {
 	return err
 }
 
-// startDaemon starts the daemon, unless one runs that lost none of its parts.
+// startDaemon starts the daemon unless it runs and all its parts run.
 func (r *Rehearsal) startDaemon(ctx context.Context) (err error) {
 	dir, root, speed := r.options.Dir, r.options.Root, r.options.Speed
 	if r.daemon, err = daemon.Start(ctx, dir, root, speed); err != nil {
@@ -136,13 +136,13 @@ func (r *Rehearsal) startDaemon(ctx context.Context) (err error) {
 	return err
 }
 
-// Stop ends the daemon. The folder stays.
+// Stop ends the daemon and keeps the folder.
 func (r *Rehearsal) Stop(ctx context.Context) error {
 	return errors.Join(r.daemon.Stop(ctx), r.lock.Close())
 }
 
-// checkGate refuses a gate that is missing or was built from other sources. The engine would notice
-// only when it starts the gate, after the whole cluster is up.
+// checkGate returns an error if the gate is missing or was built from other sources. Otherwise the
+// engine would fail only after the cluster is created.
 func checkGate(ctx context.Context, binary string) error {
 	output, err := exec.CommandContext(ctx, binary, freshness.CheckFlag).CombinedOutput()
 	var ended *exec.ExitError
@@ -152,19 +152,21 @@ func checkGate(ctx context.Context, binary string) error {
 	case errors.As(err, &ended):
 		return fmt.Errorf("checking the gate: %s", strings.TrimSpace(string(output)))
 	default:
-		return fmt.Errorf("checking the gate: %w: run `make build` in the checkout", err)
+		return fmt.Errorf("checking the gate: %w; next: run `make build` in the checkout", err)
 	}
 }
 
-// checkNode refuses a PATH without Node.js. Pulumi would call that "a bug in the provider".
+// checkNode returns an error if Node.js is not on the PATH. Pulumi would call that "a bug in the
+// provider".
 func checkNode() error {
 	if _, err := exec.LookPath("node"); err != nil {
-		return errors.New("no node on the PATH: the eks plugin runs on it: install Node.js 20 or later with npm")
+		return errors.New("Node.js is not on the PATH (the eks plugin needs it); " +
+			"next: install Node.js 20 or later with npm")
 	}
 	return nil
 }
 
-// prepareDir creates the folder, or accepts one that an earlier rehearsal made.
+// prepareDir creates the folder, or accepts the folder of an earlier rehearsal.
 func prepareDir(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -175,11 +177,11 @@ func prepareDir(dir string) error {
 		return nil
 	}
 	if len(entries) > 0 {
-		return fmt.Errorf("using --dir %q: %w and not empty: name an empty or new folder", dir,
+		return fmt.Errorf("using --dir %q: %w, and not empty; next: use an empty or new folder", dir,
 			ErrNotARehearsal)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "bin"), 0o700); err != nil {
-		return fmt.Errorf("making the rehearsal's folder: %w", err)
+		return fmt.Errorf("creating the rehearsal's folder: %w", err)
 	}
 	note := "This folder belongs to `raytrain rehearse`. Nothing in it happened on AWS.\n"
 	if err := os.WriteFile(marker, []byte(note), 0o600); err != nil {
@@ -188,10 +190,10 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// CheckDir refuses a folder that no rehearsal made.
+// CheckDir returns an error if dir is not the folder of a rehearsal.
 func CheckDir(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, markerFile)); err != nil {
-		return fmt.Errorf("using --dir %q: %w: run `raytrain rehearse up --dir %s` first", dir,
+		return fmt.Errorf("using --dir %q: %w; next: raytrain rehearse up --dir %s", dir,
 			ErrNotARehearsal, dir)
 	}
 	return nil

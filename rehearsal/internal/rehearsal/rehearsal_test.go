@@ -47,7 +47,7 @@ func TestCheckGate(t *testing.T) {
 func TestAMissingNodeIsReportedFirst(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := checkNode()
-	require.ErrorContains(t, err, "no node on the PATH")
+	require.ErrorContains(t, err, "Node.js is not on the PATH")
 	require.ErrorContains(t, err, "install Node.js")
 }
 
@@ -58,7 +58,7 @@ func TestASecondCommandNamesTheFirst(t *testing.T) {
 	require.NoError(t, err)
 	_, err = lock(dir)
 	require.EqualError(t, err,
-		fmt.Sprintf("another command (pid %d) works on %s: wait until it ends", os.Getpid(), dir))
+		fmt.Sprintf("another command (process %d) is using %s; next: wait until it ends", os.Getpid(), dir))
 	require.NoError(t, first.Close())
 	second, err := lock(dir)
 	require.NoError(t, err)

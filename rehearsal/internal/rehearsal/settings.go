@@ -13,7 +13,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 )
 
-// settings returns the stack's settings: all that may differ between a rehearsal and AWS.
+// settings returns the settings of the stack, the only difference between a rehearsal and AWS.
 func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	status, err := r.daemon.Status(ctx)
 	if err != nil {
@@ -57,8 +57,8 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	return typed(values), nil
 }
 
-// typed gives each text the type that Pulumi.yaml declares, which the Pulumi CLI requires. A text
-// that is not of that type stays a text: the program's error is better than the CLI's.
+// typed gives each string the type that Pulumi.yaml declares, which the Pulumi CLI requires. Values
+// of another type stay strings; the program reports them better than the CLI.
 func typed(values map[string]string) map[string]any {
 	types := map[string]settings.Type{}
 	for _, field := range settings.Fields() {

@@ -74,10 +74,10 @@ func readState(exported []byte) (State, error) {
 	return state, nil
 }
 
-// JobFailed reports whether the job itself failed, by Ray's own status.
+// JobFailed reports whether the job failed according to Ray's status.
 func (s State) JobFailed() bool { return s.Job != nil && s.Job.JobStatus == "FAILED" }
 
-// Verdict returns the stored verdict, VerdictNone where no job was judged.
+// Verdict returns the stored verdict, or VerdictNone if no job was judged.
 func (s State) Verdict() string {
 	if s.Job == nil || s.Job.Verdict == "" {
 		return VerdictNone
@@ -92,7 +92,7 @@ func transports(channels map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%s %d", name, channels[name]))
 	}
 	if len(parts) == 0 {
-		return "none of its own"
+		return "none"
 	}
 	return strings.Join(parts, ", ")
 }

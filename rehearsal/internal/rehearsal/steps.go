@@ -15,13 +15,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/engine"
 )
 
-// ErrRefused is the cause when the engine refused an update.
+// ErrRefused means that an update was refused.
 var ErrRefused = errors.New("the update was refused")
 
-// ErrLeft is the cause when destroy left something that bills or blocks a name.
+// ErrLeft means that destroy left resources that cost money or reserve a name.
 var ErrLeft = errors.New("the account is not empty")
 
-// Preview shows what up would do.
+// Preview runs `pulumi preview`.
 func (r *Rehearsal) Preview(ctx context.Context) (*Outcome, error) {
 	return r.run(ctx, "preview", r.engine.Preview)
 }
@@ -29,7 +29,7 @@ func (r *Rehearsal) Preview(ctx context.Context) (*Outcome, error) {
 // stateTimeout bounds reading the state after an update, which takes about a second.
 const stateTimeout = 30 * time.Second
 
-// Up creates or updates the stack and shows the verdict.
+// Up runs `pulumi up` and prints the verdict.
 func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	outcome, err := r.run(ctx, "up", r.engine.Up)
 	if outcome == nil || errors.Is(err, ErrPartLost) {
@@ -46,48 +46,47 @@ func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	return outcome, errors.Join(err, r.writeKubeconfig(ctx, state))
 }
 
-// Refresh compares the stack's state with what exists.
+// Refresh runs `pulumi refresh`.
 func (r *Rehearsal) Refresh(ctx context.Context) (*Outcome, error) {
 	return r.run(ctx, "refresh", r.engine.Refresh)
 }
 
-// Destroy removes the stack and lists what is left in the account.
+// Destroy runs `pulumi destroy` and lists what is left in the account.
 func (r *Rehearsal) Destroy(ctx context.Context) (*Outcome, error) {
 	outcome, err := r.run(ctx, "destroy", r.engine.Destroy)
 	if outcome == nil || errors.Is(err, ErrPartLost) {
 		return outcome, err
 	}
-	// An interrupted destroy must also say what still bills.
+	// An interrupted destroy must also list what still costs money.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
 	defer cancel()
 	inventory, listErr := r.daemon.Inventory(ctx)
 	if listErr != nil {
 		return outcome, errors.Join(err,
-			fmt.Errorf("%w, as far as is known: listing what is left: %w", ErrLeft, listErr))
+			fmt.Errorf("%w (assumed): listing the remaining resources: %w", ErrLeft, listErr))
 	}
 	left := remains(inventory)
 	if len(left) == 0 {
-		r.say("rehearsed account: empty, nothing bills")
+		r.say("emulated AWS account: empty, no costs")
 		for _, item := range inventory.Items {
-			r.say("  kept: %s %s, neither billing nor blocking a name (%s)", item.Type, item.ID,
-				item.Note)
+			r.say("  kept: %s %s, without cost (%s)", item.Type, item.ID, item.Note)
 		}
 		return outcome, err
 	}
-	r.say("rehearsed account: NOT empty:")
+	r.say("emulated AWS account: NOT empty:")
 	for _, line := range left {
 		r.say("  %s", line)
 	}
 	return outcome, errors.Join(err, ErrLeft)
 }
 
-// run runs one operation of the engine and prints what came of it. The outcome is nil when the
-// engine could not start.
+// run runs one operation of the engine and prints the result. The outcome is nil if the engine
+// could not start.
 func (r *Rehearsal) run(
 	ctx context.Context, title string, operation func(context.Context) (*engine.Update, error),
 ) (*Outcome, error) {
 	r.say("\n== rehearsal: %s", title)
-	if err := forgetEvents(r.options.Dir); err != nil {
+	if err := removeEvents(r.options.Dir); err != nil {
 		return nil, err
 	}
 	stepCtx, cancel := context.WithCancelCause(ctx)
@@ -182,9 +181,9 @@ func (r *Rehearsal) State(ctx context.Context) (State, error) {
 	return readState(exported)
 }
 
-// writeKubeconfig writes the kubeconfig that `rehearse env` names. It asks the account, because a
-// first update that was refused leaves no outputs. A cluster that is missing or not yet active has
-// no file.
+// writeKubeconfig writes the kubeconfig that `rehearse env` names. It reads the cluster from the
+// account, because a failed first update has no outputs. It writes no file if the cluster is
+// missing or not yet active.
 func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
 	if state.Cluster == "" {
 		return nil
@@ -199,7 +198,7 @@ func (r *Rehearsal) writeKubeconfig(ctx context.Context, state State) error {
 	return err
 }
 
-// remains describes what destroy left behind, a line each.
+// remains returns one line for each resource that destroy left.
 func remains(inventory api.Inventory) []string {
 	var lines []string
 	for _, item := range inventory.Remains() {
@@ -208,7 +207,7 @@ func remains(inventory api.Inventory) []string {
 			line += fmt.Sprintf(", billing $%.4f/h", item.HourlyUSD)
 		}
 		if item.BlocksName {
-			line += ", holds a name"
+			line += ", reserves its name"
 		}
 		if item.Note != "" {
 			line += ", " + item.Note

@@ -12,12 +12,11 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
 )
 
-// ErrPartLost is the cause when a part of the rehearsal itself ended during a step and could not be
-// restarted. No step can succeed then.
+// ErrPartLost means that a process of the rehearsal ended during a step and could not be restarted.
 var ErrPartLost = errors.New("a part of the rehearsal was lost")
 
-// watchEvery is how often a step looks after the rehearsal's parts.
-const watchEvery = 2 * time.Second
+// watchInterval is the polling interval for the rehearsal's processes.
+const watchInterval = 2 * time.Second
 
 // partsDaemon is what watch needs of a daemon.
 type partsDaemon interface {
@@ -27,35 +26,36 @@ type partsDaemon interface {
 
 var _ partsDaemon = (*daemon.Client)(nil)
 
-// freeMiB is the disk space below which a step ends: etcd, Ray and the engine's state fail without
-// space, each in a way of its own and some only after minutes.
-const freeMiB = 32
+// minFreeMiB is the free disk space that a step needs. Without it etcd, Ray and the engine fail
+// with various errors.
+const minFreeMiB = 32
 
-// checkDisk returns an error when less than freeMiB are free on the disk of dir.
-func checkDisk(dir string, freeMiB uint64) error {
+// checkDisk returns an error if less than minFreeMiB are free on the disk of dir.
+func checkDisk(dir string, minFreeMiB uint64) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {
 		return fmt.Errorf("reading the free space of %s: %w", dir, err)
 	}
-	if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < freeMiB {
-		return fmt.Errorf("%w on the disk of %s: %d MiB are free, %d are needed: free some",
-			unix.ENOSPC, dir, free, freeMiB)
+	if free := disk.Bavail * uint64(disk.Bsize) >> 20; free < minFreeMiB {
+		return fmt.Errorf("%w on the disk of %s: %d MiB free, %d MiB required; "+
+			"next: free disk space, then run the command again",
+			unix.ENOSPC, dir, free, minFreeMiB)
 	}
 	return nil
 }
 
-// watch looks after the daemon and what it runs until ctx ends. When a part is lost it cancels the
-// step with the reason. The channel then receives what was restarted, a line each.
+// watch watches the daemon and its parts until ctx ends. If a part is lost, it cancels the step
+// with the reason. The channel then receives one line for each part that was restarted.
 func (r *Rehearsal) watch(ctx context.Context, cancel context.CancelCauseFunc) <-chan []string {
 	result := make(chan []string, 1)
 	go func() {
 		var restarted []string
-		disk := func() error { return checkDisk(r.options.Dir, freeMiB) }
-		lost := watchParts(ctx, r.parts, disk, watchEvery,
+		disk := func() error { return checkDisk(r.options.Dir, minFreeMiB) }
+		lost := watchParts(ctx, r.parts, disk, watchInterval,
 			func(line string) { restarted = append(restarted, line) })
 		if lost != nil {
 			r.say("error: %s%s", rehearsedMark, lost)
-			cancel(fmt.Errorf("%w: %w: run the command again, which restarts it (log: %s)",
+			cancel(fmt.Errorf("%w: %w; next: run the command again (log: %s)",
 				ErrPartLost, lost, filepath.Join(r.options.Dir, "daemon.log")))
 		}
 		result <- restarted
@@ -63,11 +63,11 @@ func (r *Rehearsal) watch(ctx context.Context, cancel context.CancelCauseFunc) <
 	return result
 }
 
-// watchParts reports each part that ended and was restarted. It returns the end of a part that was
-// not, or a full disk. It returns nil when ctx ends.
+// watchParts reports each part that ended and was restarted. It returns an error for a part that
+// was not restarted or a full disk, and nil when ctx ends.
 func watchParts(ctx context.Context, parts partsDaemon, disk func() error, every time.Duration,
 	restarted func(string)) error {
-	seen := -1 // incidents before the step are known
+	seen := -1 // incidents before the step are not reported
 	for {
 		status, err := parts.Status(ctx)
 		full := disk()
@@ -78,7 +78,7 @@ func watchParts(ctx context.Context, parts partsDaemon, disk func() error, every
 			return full
 		case err != nil && !parts.Running():
 			return errors.New("the rehearsal's daemon ended")
-		case err != nil: // it is busy
+		case err != nil: // the daemon is busy
 		case seen < 0:
 			seen = len(status.Incidents)
 		default:

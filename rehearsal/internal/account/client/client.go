@@ -35,7 +35,7 @@ func FromEnvironment() (*Client, error) {
 	dir := os.Getenv(EnvDir)
 	if dir == "" {
 		return nil, fmt.Errorf(
-			"finding the rehearsed AWS account: %s is not set; run `raytrain rehearse env --dir "+
+			"finding the emulated AWS account: %s is not set; run `raytrain rehearse env --dir "+
 				"DIR`",
 			EnvDir)
 	}
@@ -47,7 +47,7 @@ func FromDir(dir string) (*Client, error) {
 	path := filepath.Join(dir, EndpointFile)
 	body, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("finding the rehearsed AWS account (is the rehearsal running?): %w",
+		return nil, fmt.Errorf("finding the emulated AWS account (is the rehearsal running?): %w",
 			err)
 	}
 	var endpoint struct {
@@ -76,7 +76,7 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("calling the rehearsed AWS account: %w", err)
+		return fmt.Errorf("calling the emulated AWS account: %w", err)
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)

@@ -36,7 +36,7 @@ func getVpc(o *store.Op, args lookupArgs) (any, error) {
 	var found []string
 	for _, id := range Vpcs.In(o).IDs() {
 		vpc := Vpcs.In(o)[id]
-		// A rehearsed account has no default VPC, as in many companies.
+		// An emulated AWS account has no default VPC, as in many companies.
 		isDefault := args.Default != nil && *args.Default
 		if !isDefault && (args.ID == "" || args.ID == id) &&
 			(args.CidrBlock == "" || args.CidrBlock == vpc.CidrBlock) &&

@@ -24,10 +24,10 @@ func (k Kinds) Lookup(token string) (Kind, error) {
 	sort.Strings(near)
 	if len(near) == 0 {
 		return Kind{}, fmt.Errorf(
-			"resource type %q is not part of the rehearsed AWS account, nor is anything of %q",
+			"resource type %q is not part of the emulated AWS account, nor is anything of %q",
 			token, service)
 	}
 	return Kind{}, fmt.Errorf(
-		"resource type %q is not part of the rehearsed AWS account; of %q it knows: %s", token,
+		"resource type %q is not part of the emulated AWS account; of %q it knows: %s", token,
 		service, strings.Join(near, ", "))
 }
