@@ -199,8 +199,8 @@ func TestCollectWalksFoldersOnce(t *testing.T) {
 	assert.Equal(t, []string{first, second}, []string{sources[0].Name, sources[1].Name})
 }
 
-// TestCollectRefuses checks that evidence which cannot be read in full is an
-// error and never a verdict.
+// TestCollectRefuses checks that evidence that cannot be read in full is an error and never a
+// verdict.
 func TestCollectRefuses(t *testing.T) {
 	t.Parallel()
 	cut := gzipped(t, bytes.Repeat([]byte(oneLine), 1000))

@@ -75,8 +75,7 @@ func FuzzJudgeArbitrary(f *testing.F) {
 	})
 }
 
-// couldBeProven says whether data holds the least that a proof for two ranks
-// consists of.
+// couldBeProven reports whether data holds the least that a proof for two ranks consists of.
 func couldBeProven(data []byte) bool {
 	lower := bytes.ToLower(data)
 	return bytes.Count(lower, []byte("selected provider is efa")) >= 1 &&

@@ -46,7 +46,7 @@ func TestMonitorEqualsJudge(t *testing.T) {
 		if failed {
 			assert.NotEqual(t, report.EFA, want.Verdict, "seed %d", seed)
 		}
-		// A line that is torn where a status was asked for stays torn.
+		// A line that was incomplete when Status was called stays incomplete.
 		assert.True(t, truth.Allows(got.Report.Verdict) || got.Report.Verdict == report.Inconclusive,
 			"seed %d: %s, want %s", seed, got.Report.Verdict, want.Verdict)
 		// Without a status in between, nothing is lost.

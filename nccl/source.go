@@ -16,7 +16,7 @@ type Source struct {
 	Open func() (io.ReadCloser, error)
 }
 
-// BytesSource is a Source over bytes in memory, such as a test's or a log that
+// BytesSource returns a Source over bytes in memory, such as a test's or a log that
 // an API returned.
 func BytesSource(name string, data []byte) Source {
 	return Source{

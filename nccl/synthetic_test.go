@@ -89,7 +89,7 @@ func TestSeedSweep(t *testing.T) {
 	}
 }
 
-// reports says whether the report has one of the codes, or none is wanted.
+// reports reports whether the report has one of the codes, or none is required.
 func reports(r report.Report, wanted []string) bool {
 	for _, code := range codesOf(r) {
 		if slices.Contains(wanted, code) {

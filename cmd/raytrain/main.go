@@ -14,7 +14,7 @@ import (
 )
 
 const rootHelp = `raytrain checks that multi-node PyTorch training on AWS uses EFA. NCCL falls back
-to TCP without an error: the job succeeds and runs at a fraction of the speed.
+to TCP without an error: the job succeeds and runs at about half the speed.
 
   verdict   read the NCCL logs of any run and report whether it used EFA
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost

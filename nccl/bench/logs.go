@@ -14,7 +14,7 @@ import (
 // gpus is the number of ranks on each node of a benchmark's job.
 const gpus = 8
 
-// job is a complete run on EFA with the pinned image's versions.
+// job returns a complete run on EFA with the pinned image's versions.
 func job(nodes int) synth.Run {
 	return synth.Run{
 		Seed: 1, NCCL: synth.Version{Major: 2, Minor: 29, Patch: 7}, Plugin: synth.Version{Major: 1, Minor: 20},
@@ -97,7 +97,8 @@ func appendChannel(b []byte, rng *rand.Rand, ranks, step int) []byte {
 	return fmt.Appendf(b, "Channel %02d/0 : %d[%d] -> %d[%d] via P2P/CUMEM/read\n", step%32, rank, rank%gpus, rank^1, rank%gpus^1)
 }
 
-// writeFolder writes one file per rank of a job on EFA to dir: ranks must be a multiple of 8, and at least 16.
+// writeFolder writes one file per rank of a job on EFA to dir: ranks must be a multiple of 8, and at
+// least 16.
 func writeFolder(dir string, ranks int) error {
 	if ranks < 2*gpus || ranks%gpus != 0 {
 		return fmt.Errorf("writing a folder of %d ranks: it must be a multiple of %d, and at least %d", ranks, gpus, 2*gpus)

@@ -1,6 +1,6 @@
-// Command bench measures `raytrain verdict` beside grep, and ripgrep where it is installed, on the same
-// files in the same run, each as a process with its start: large logs of several shapes, and a folder
-// with one file per rank.
+// Command bench measures `raytrain verdict` against grep, and ripgrep where it is installed, on the
+// same files in the same run, each as a process with its start: large logs of several shapes, and a
+// folder with one file per rank.
 package main
 
 import (

@@ -166,7 +166,8 @@ func Explain(code string) (e Explanation, ok bool) {
 	}, true
 }
 
-// words are those of one code. The cause says why the line was printed; next is what to run or set.
+// words are the texts of one code. The cause is why the line was printed; next is what to run or
+// set.
 type words struct {
 	name      string
 	severity  report.Severity

@@ -100,7 +100,7 @@ func (m matrix) draw(edges []report.Edge) picture {
 	return p
 }
 
-// room is the width that names need beside a picture.
+// room returns the width that names need next to a picture.
 func room(names []string, most int) float64 {
 	longest := 0
 	for _, n := range names {

@@ -26,7 +26,7 @@ type cell struct {
 	Text       string // short, drawn inside; "" for none
 }
 
-// label is a text beside a picture.
+// label is a text next to a picture.
 type label struct {
 	X, Y float64
 	Text string

@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsAreNoEvidence judges logs beside a report on them and one on a run over sockets, in
-// every format: what a report quotes, out of its order, must neither spoil a proof nor make one.
+// TestReportsAreNoEvidence judges logs together with a report on them and one on a run over
+// sockets, in every format: what a report quotes, out of its order, must neither spoil a proof nor
+// make one.
 func TestReportsAreNoEvidence(t *testing.T) {
 	t.Parallel()
 	judge := func(sources []nccl.Source) report.Report {

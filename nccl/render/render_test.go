@@ -31,7 +31,7 @@ var (
 
 func ref(n int) *int { return &n }
 
-// ring is a report on a job whose ranks form a ring, as a judge would make it.
+// ring returns a report on a job whose ranks form a ring, as a judge would make it.
 func ring(nodes, gpus int) report.Report {
 	size := nodes * gpus
 	r := report.Report{
@@ -68,7 +68,7 @@ func edge(from, to int, kind string, channels int, traffic report.Traffic) repor
 	return report.Edge{From: from, To: to, Transport: kind, Channels: channels, Traffic: traffic}
 }
 
-// broken is a ring in which one rank is on sockets, one over tcp and one missing.
+// broken returns a ring in which one rank is on sockets, one over tcp and one missing.
 func broken(nodes, gpus int) report.Report {
 	r := ring(nodes, gpus)
 	r.Verdict = report.Mixed
@@ -110,7 +110,8 @@ func broken(nodes, gpus int) report.Report {
 	return r
 }
 
-// reinitialized is a job whose second communicator fell back to sockets, beside another run.
+// reinitialized returns a job whose second communicator fell back to sockets, together with another
+// run.
 func reinitialized() report.Report {
 	r := ring(2, 1)
 	r.Verdict = report.Mixed
@@ -159,7 +160,7 @@ func hostile() report.Report {
 	return r
 }
 
-// options are those of a report made on a fixed day.
+// options returns those of a report made on a fixed day.
 func options() render.Options {
 	return render.Options{
 		Made: time.Date(2026, 12, 1, 8, 30, 0, 0, time.UTC), Inputs: []string{"logs/", "-"},
@@ -269,7 +270,7 @@ func TestHTMLOfJudgedRuns(t *testing.T) {
 	}
 }
 
-// TestGoldens holds every format of a few reports. Read the difference after -update as prose.
+// TestGoldens holds every format of a few reports. Review the diff after -update.
 func TestGoldens(t *testing.T) {
 	t.Parallel()
 	rehearsed := ring(2, 2)

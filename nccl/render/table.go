@@ -181,7 +181,7 @@ func (t table) lines(paint func(report.Traffic, string) string) []string {
 	return lines
 }
 
-// displayWidth is the number of terminal columns that a printable text takes.
+// displayWidth returns the number of terminal columns that a printable text takes.
 func displayWidth(s string) int {
 	if isASCII(s) {
 		return len(s)

@@ -14,7 +14,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// names are host names that must not break a table.
+// names returns host names that must not break a table.
 func names() map[string]string {
 	return map[string]string{
 		"plain": "ip-10-0-0-10", "empty": "", "blank": "  ", "wide": "节点-八", "combining": "nœud-e\u0301",
@@ -23,7 +23,7 @@ func names() map[string]string {
 	}
 }
 
-// named is a report in which a name is everywhere that a log can put one.
+// named returns a report in which a name is everywhere that a log can put one.
 func named(name string) report.Report {
 	r := ring(2, 1)
 	r.Communicators = append(r.Communicators, report.Communicator{ID: name, Network: name, Provider: name, Run: 2})
@@ -33,7 +33,7 @@ func named(name string) report.Report {
 	return r
 }
 
-// columns is the width of a line on a terminal.
+// columns returns the width of a line on a terminal.
 func columns(line string) int {
 	n := 0
 	for _, c := range line {

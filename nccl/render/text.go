@@ -101,8 +101,8 @@ func title(f report.Finding) string {
 	return fmt.Sprintf("%s (rank %d)", f.Code, *f.Rank)
 }
 
-// details are the lines below a finding's title. Package nccl recognizes the start of the quoted
-// line, so that a report among the logs is not taken for a log.
+// details returns the lines below a finding's title. Package nccl recognizes the start of the
+// quoted line, so that a report among the logs is not taken for a log.
 func details(f report.Finding) []string {
 	var lines []string
 	add := func(name, text string) {
@@ -121,7 +121,7 @@ func details(f report.Finding) []string {
 	return lines
 }
 
-// nextOf is what to do about a finding; "" for nothing.
+// nextOf returns what to do about a finding; "" for nothing.
 func nextOf(f report.Finding) string {
 	if f.Next == "nothing to do" {
 		return ""

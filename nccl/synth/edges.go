@@ -31,7 +31,7 @@ func (w *world) treeEdges(c *comm) []edge {
 	return out
 }
 
-// pairEdges are connections of index 1 between the heads of nodes, as pipeline
+// pairEdges returns connections of index 1 between the heads of nodes, as pipeline
 // stages make.
 func (w *world) pairEdges(c *comm) []edge {
 	heads := c.heads()
@@ -42,7 +42,7 @@ func (w *world) pairEdges(c *comm) []edge {
 	return out
 }
 
-// heads are the first members of each node.
+// heads returns the first members of each node.
 func (c *comm) heads() []int {
 	var out []int
 	for i, m := range c.members {
@@ -110,8 +110,8 @@ func (w *world) otherThread(lines []line) []line {
 	return lines
 }
 
-// proxy is a line of the rank's proxy thread, which has a number of its own and
-// may name another device.
+// proxy returns a line of the rank's proxy thread, which has its own number and may name another
+// device.
 func (w *world) proxy(m *rank, text string) line {
 	l := w.log(m, subInit, noise, text)
 	l.tid, l.dev = m.tid+2000, 0
@@ -129,7 +129,7 @@ func (w *world) overNet(c *comm, e edge) bool {
 	return c.members[e.from].node != c.members[e.to].node
 }
 
-// netLine is a channel line of a connection over the network, with suffixes
+// netLine returns a channel line of a connection over the network, with suffixes
 // that say nothing about which network.
 func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) line {
 	dev := m.local / 2
@@ -159,7 +159,7 @@ func (w *world) netLine(c *comm, m *rank, e edge, send bool, net string) line {
 	return l
 }
 
-// hang is what a process prints while two networks fail to meet.
+// hang returns what a process prints while two networks fail to meet.
 func (w *world) hang(c *comm, m *rank) []line {
 	if w.network(c, m) != "Socket" || c.nodes() < 2 {
 		return nil

@@ -23,7 +23,7 @@ func (f forms) commName(split bool) string {
 	}
 }
 
-// initLine is `.. Init START` or `.. Init COMPLETE`; "" where the release does
+// initLine returns `.. Init START` or `.. Init COMPLETE`; "" where the release does
 // not print it.
 func (f forms) initLine(c *comm, m *rank, done bool) string {
 	state := "COMPLETE"
@@ -60,7 +60,7 @@ func (f forms) initLine(c *comm, m *rank, done bool) string {
 	return b.String() + " - Init " + state
 }
 
-// split is what a line of a split communicator says of its making.
+// split returns what a line of a split communicator says of its making.
 func (f forms) split(c *comm, m *rank) string {
 	number := ""
 	switch {
@@ -72,7 +72,7 @@ func (f forms) split(c *comm, m *rank) string {
 	return fmt.Sprintf(" parent 0x%x%s color %d key %d", c.parent.pointers[m.id], number, c.color, m.id)
 }
 
-// sizes is the `nRanks .. nNodes` line; "" before 2.20.3.
+// sizes returns the `nRanks .. nNodes` line; "" before 2.20.3.
 func (f forms) sizes(c *comm, m *rank) string {
 	if !f.v.AtLeast(20, 3) {
 		return ""
@@ -82,13 +82,13 @@ func (f forms) sizes(c *comm, m *rank) string {
 		c.pointers[m.id], c.rankOf(m), len(c.members), c.nodes(), count, before)
 }
 
-// destroyed is the line at the end of a communicator.
+// destroyed returns the line at the end of a communicator.
 func (f forms) destroyed(c *comm, m *rank) string {
 	return fmt.Sprintf("comm 0x%x rank %d nranks %d cudaDev %d busId %x - Destroy COMPLETE",
 		c.pointers[m.id], c.rankOf(m), len(c.members), m.local, busID(m))
 }
 
-// usingNetwork is "" before 2.6.4.
+// usingNetwork returns "" before 2.6.4.
 func (f forms) usingNetwork(name string) string {
 	if !f.v.AtLeast(6, 4) {
 		return ""
@@ -104,7 +104,7 @@ func (f forms) sharesNetwork() bool { return !f.v.AtLeast(13, 4) }
 // the end of the initialization means the same.
 func (f forms) tellsConnected() bool { return f.v.AtLeast(8, 3) }
 
-// connected is the line that follows successful connections of rings or trees;
+// connected returns the line that follows successful connections of rings or trees;
 // "" before 2.8.3.
 func (f forms) connected(what string) string {
 	if !f.tellsConnected() {
@@ -144,7 +144,7 @@ func (f forms) device(m *rank) string {
 	return fmt.Sprintf("[%x]", busID(m))
 }
 
-// inside is a channel line of a connection inside a node.
+// inside returns a channel line of a connection inside a node.
 func (f forms) inside(channel int, c *comm, from, to int, shm bool) string {
 	if shm {
 		how := "direct shared memory"
@@ -166,7 +166,7 @@ func (f forms) inside(channel int, c *comm, from, to int, shm bool) string {
 	return f.channel(channel, 0, f.v.AtLeast(14, 0), c, from, to) + " via " + how
 }
 
-// pluginMissing is the line for a network plugin that cannot be loaded.
+// pluginMissing returns the line for a network plugin that cannot be loaded.
 func (f forms) pluginMissing() string {
 	switch {
 	case f.v.AtLeast(29, 2):
@@ -188,7 +188,7 @@ func (f forms) pluginMissing() string {
 	}
 }
 
-// noNetwork is the WARN of a forced and unavailable network, and its origin.
+// noNetwork returns the WARN of a forced and unavailable network, and its origin.
 func (f forms) noNetwork(pin string) (origin, text string) {
 	if f.v.AtLeast(27, 3) {
 		return "plugin/net.cc:379", "Failed to initialize any NET plugin"
@@ -196,12 +196,12 @@ func (f forms) noNetwork(pin string) (origin, text string) {
 	return "net.cc:306", fmt.Sprintf("Error: network %s not found.", pin)
 }
 
-// banner is NCCL's version line, and whether it carries NCCL's prefix.
+// banner returns NCCL's version line, and whether it carries NCCL's prefix.
 func (f forms) banner() (text string, prefixed bool) {
 	return "NCCL version " + f.v.String() + "+cuda12.4", f.v.AtLeast(22, 3)
 }
 
-// bootstrap is the line for the interface that the set-up uses, with the node's address.
+// bootstrap returns the line for the interface that the set-up uses, with the node's address.
 func (f forms) bootstrap(node int) string {
 	lead := "Bootstrap : Using"
 	if f.v.AtLeast(24, 3) {

@@ -64,7 +64,7 @@ func (l Launcher) wrap(p *process, rng *rand.Rand, text string) []string {
 	}
 }
 
-// quoted is the text as JSON writes it; docker escapes what HTML needs escaped.
+// quoted returns the text as JSON writes it; docker escapes what HTML needs escaped.
 func quoted(text string, html bool) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -75,7 +75,7 @@ func quoted(text string, html bool) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// prefix is what the launcher puts before every line of process p.
+// prefix returns what the launcher puts before every line of process p.
 func (l Launcher) prefix(p *process, rng *rand.Rand) string {
 	low, high := p.node%200+10, p.node/200
 	switch l {
@@ -132,7 +132,7 @@ func Stamps() []Stamp {
 	return []Stamp{NoStamp, Bracketed, Bare, Piped, Wordy, BracketEnd, Tight, TightWord}
 }
 
-// text is the stamp at a moment that moves on by itself.
+// text returns the stamp at a moment that moves on by itself.
 func (s Stamp) text(rng *rand.Rand) string {
 	clock := fmt.Sprintf("%02d:%02d:%02d", 1+rng.IntN(2), rng.IntN(60), rng.IntN(60))
 	switch s {

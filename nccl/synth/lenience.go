@@ -34,7 +34,7 @@ func (w *world) lenience(t *Truth, onlyEFA bool) {
 	}
 }
 
-// lenienceOfNames is that for hosts that share a name.
+// lenienceOfNames adds those for hosts that share a name.
 func (w *world) lenienceOfNames(t *Truth) {
 	r := w.run
 	switch {
@@ -45,7 +45,7 @@ func (w *world) lenienceOfNames(t *Truth) {
 		// The first selection may be another host's last one.
 		t.accept(report.Inconclusive)
 	case r.Text == TornNoise:
-		// A Bootstrap line, whose address identifies the host, may be torn.
+		// A Bootstrap line, whose address identifies the host, may be incomplete.
 		t.accept(report.Inconclusive)
 	}
 }
@@ -72,8 +72,8 @@ func (w *world) linesHidden() bool {
 	}
 }
 
-// lenienceOfDriver is that for the log of Ray's driver, in which repeated lines
-// are dropped and moved.
+// lenienceOfDriver adds those for the log of Ray's driver, in which repeated lines are dropped and
+// moved.
 func (w *world) lenienceOfDriver(t *Truth, onlyEFA bool) {
 	if w.run.Fabric == OnEFAReselected || w.run.Fabric == ProviderReselectedTCP {
 		// The last selection may not be the last printed.

@@ -81,7 +81,7 @@ func (w *world) tears(l printed) bool {
 	}
 }
 
-// tearAt is where: behind a blank of the message for torn noise, so that the
+// tearAt returns where the line is split: for TornNoise after a blank of the message, so that the
 // next line still starts at a word.
 func (w *world) tearAt(text string) int {
 	if w.run.Text == TornAny {

@@ -107,7 +107,7 @@ func (w *world) choose(rk *rank, f fabricState) []line {
 	return append(out, w.failure(rk, f.failure)...)
 }
 
-// nothingFound is an attempt that found no provider; final when no other follows.
+// nothingFound returns an attempt that found no provider; final when no other follows.
 func (w *world) nothingFound(rk *rank, final bool) []line {
 	v := w.run.Plugin
 	switch {
@@ -154,7 +154,7 @@ func (w *world) failure(rk *rank, f initFailure) []line {
 	return out
 }
 
-// origin is what the plugin prints before NCCL WARN.
+// origin returns what the plugin prints before NCCL WARN.
 func (w *world) origin() string {
 	if w.run.Plugin.AtLeast(15, 0) {
 		return "int nccl_net_ofi_create_plugin(nccl_net_ofi_plugin_t**):334"

@@ -22,8 +22,8 @@ const (
 	PerProcess Layout = "per-process"
 	// Merged is one stream in which the processes' lines interleave.
 	Merged Layout = "merged"
-	// RaySession is Ray's folder: a .out file per worker beside the driver's
-	// log, in which Ray dropped repeated lines.
+	// RaySession is Ray's folder: a .out file per worker and the driver's log, in which Ray dropped
+	// repeated lines.
 	RaySession Layout = "ray-session"
 )
 

@@ -238,7 +238,7 @@ func (c *comm) localRanks(m *rank) (count, before int) {
 	return count, before
 }
 
-// ring is the order of the members in the ring of a channel: node by node, and
+// ring returns the order of the members in the ring of a channel: node by node, and
 // rotated inside each node so that channels leave the node at different GPUs.
 func (c *comm) ring(channel int) []int {
 	order := make([]int, 0, len(c.members))

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// attach finds processes that never joined a communicator and are parts of one
-// that did: the same host and pid in another file, or, in the same file, a host
-// that a torn or glued record lengthened or cut.
+// attach finds processes that never joined a communicator and are parts of one that did: the same
+// host and pid in another file, or, in the same file, a host that is longer or shorter because a
+// line is incomplete or joined to another.
 func (ev *Evidence) attach() {
 	type view struct {
 		host string
@@ -112,8 +112,8 @@ func (ev *Evidence) settle(claimOf map[*View]*Rank) {
 	}
 }
 
-// replace puts a copy of the view with the channels of l in the view's place: the
-// model of the logs stays as it is, because they may go on.
+// replace puts a copy of the view with the channels of l in the view's place: the model of the logs
+// stays unchanged, because the logs may grow.
 func (r *Rank) replace(v, l *View) {
 	joined := *v
 	joined.Tallies = slices.Clone(v.Tallies)

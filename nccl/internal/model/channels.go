@@ -90,9 +90,9 @@ func (v *View) tally(f *File, ch *record.ChannelLine, provider string, p2p bool)
 }
 
 // owner finds the communicator of a channel line, which names none: one that this thread is
-// initializing, else the newest in which this process has the line's rank. A network channel goes
-// to a communicator that may span nodes before one that does not, which can only make the judge
-// stricter.
+// initializing, otherwise the newest in which this process has the line's rank. A network channel
+// goes to a communicator that may span nodes before one that does not, which can only make the
+// judge stricter.
 func (p *Process) owner(ch *record.ChannelLine, th *thread) *View {
 	own, peer := ch.Own(), ch.Peer()
 	fits := func(m *View) bool { return m.Rank == own && peer < m.size && !m.Ended }

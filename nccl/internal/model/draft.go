@@ -50,10 +50,10 @@ func (d *draft) add(m *View) {
 	})
 }
 
-// bySize makes communicators of the claims. NCCL 2.18 to 2.22 derives the id of
-// a split communicator from its parent and color alone, so that later splits of
-// another size have the same. They are distinguished where each size has all its
-// ranks; else the sizes contradict each other.
+// bySize makes communicators of the claims. NCCL 2.18 to 2.22 derives the id of a split
+// communicator from its parent and color alone, so that later splits of another size have the same.
+// They are distinguished where each size has all its ranks; otherwise the sizes contradict each
+// other.
 func (d *draft) bySize() []*Communicator {
 	parts := map[int32]*draft{}
 	for r, claims := range d.byRank {

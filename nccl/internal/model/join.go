@@ -7,8 +7,8 @@ type Evidence struct {
 	Files []*File
 	Comms []*Communicator
 	Runs  []*Run
-	// Parts lists, for a process, others that are parts of it: the rest of a
-	// rotated log, or a record whose host was torn.
+	// Parts lists, for a process, others that are parts of it: the rest of a rotated log, or a record
+	// whose host is incomplete.
 	Parts map[*Process][]*Process
 	// Orphans are channels that no communicator in evidence accounts for.
 	Orphans []*View

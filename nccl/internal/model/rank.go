@@ -17,13 +17,13 @@ type Rank struct {
 	addresses []string
 }
 
-// NetworkUse is a network that a rank says it uses, and where it says so.
+// NetworkUse is a network that a rank printed, and the line.
 type NetworkUse struct {
 	Name string
 	Ref  Ref
 }
 
-// last is the process that was added last. Members come process by process, so
+// last returns the process that was added last. Members come process by process, so
 // a second member of one process, which is another communicator at the same
 // address, is always the next one.
 func (r *Rank) last() *Process { return r.Views[len(r.Views)-1].Proc }
@@ -121,7 +121,7 @@ func use(nets []NetworkUse, name string, where Ref) []NetworkUse {
 	return append(nets, NetworkUse{name, where})
 }
 
-// Uses reports whether the rank says that it uses the network.
+// Uses reports whether the rank printed that it uses the network.
 func (r *Rank) Uses(name string) bool {
 	return slices.ContainsFunc(r.Networks, func(u NetworkUse) bool { return u.Name == name })
 }

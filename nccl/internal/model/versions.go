@@ -2,7 +2,7 @@ package model
 
 import "github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 
-// Outdated is one place where an NCCL that is too old says its version.
+// Outdated is a version line of an NCCL that is too old.
 type Outdated struct {
 	At     Ref
 	Detail string

@@ -10,10 +10,10 @@ type cursor struct {
 // done reports whether nothing is left.
 func (c *cursor) done() bool { return c.i >= len(c.b) }
 
-// rest is what follows from the cursor on.
+// rest returns what follows from the cursor on.
 func (c *cursor) rest() []byte { return c.b[c.i:] }
 
-// peek is the byte at the cursor, 0 at the end.
+// peek returns the byte at the cursor, 0 at the end.
 func (c *cursor) peek() byte {
 	if c.i < len(c.b) {
 		return c.b[c.i]

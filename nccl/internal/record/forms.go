@@ -141,9 +141,9 @@ func parseProvider(msg []byte, e *Event) bool {
 	return len(name) > 0 && len(name) <= maxNetName
 }
 
-// parseConnected reads what ends a set-up of network channels. `Connected to
-// proxy` comes before it, and `Connected collnet + chain` and `Connected Collnet
-// Chains` mean a network of their own: none of them proves EFA.
+// parseConnected reads what ends a set-up of network channels. `Connected to proxy` comes before
+// it, and `Connected collnet + chain` and `Connected Collnet Chains` mean another network: none of
+// them proves EFA.
 func parseConnected(msg []byte, e *Event) bool {
 	for kind, s := range []string{"all rings", "all trees", "binomial trees", "NVLS tree"} {
 		if hasPrefix(msg[len("Connected "):], s) {

@@ -117,7 +117,7 @@ func side(c *cursor) Direction {
 	}
 }
 
-// torn turns the event into evTorn.
+// torn turns the event into KindTorn.
 func torn(_ *cursor, e *Event) bool {
 	e.Kind = KindTorn
 	return true

@@ -24,7 +24,7 @@ type Scanner struct {
 
 	prefixes prefixes
 	folds    folds
-	// used holds the offsets of text that already completed a torn record.
+	// used holds the offsets of text that already completed another record.
 	used map[int]bool
 }
 

@@ -15,10 +15,10 @@ func tornLead(b []byte) bool {
 	return i > 0 && (i == len(b) || b[i] == '\n' || b[i] == '\r')
 }
 
-// headless handles a record whose prefix is torn: `9:589 [0] NCCL INFO ...`, or was stripped from
-// the whole log. A channel over a network in it may be another transport, so it counts as torn. A
-// token without even that is in quoted or help text, which is no evidence, but a channel that is
-// not on EFA is counted.
+// headless handles a record whose prefix is incomplete: `9:589 [0] NCCL INFO ...`, or was stripped
+// from the whole log. A channel over a network in it may be another transport, so it counts as an
+// incomplete line (KindTorn). A token without even that is in quoted or help text, which is no
+// evidence, but a channel that is not on EFA is counted.
 func (s *Scanner) headless(e *Event, forms []form, tok int, body []byte) {
 	before := s.d[max(0, tok-tornWindow):tok]
 	torn := tornPrefix(before)
@@ -114,8 +114,8 @@ func (s *Scanner) behindTorn(start int) bool {
 	return ok
 }
 
-// stray looks behind msg for the rest of a channel line without any token, and
-// counts one that is not over EFA as torn.
+// stray looks behind msg for the rest of a channel line without any token, and counts one that is
+// not over EFA as KindTorn.
 func (s *Scanner) findStray(msg int) {
 	if s.b.Stray.Text != nil {
 		return // one is enough to doubt the log
@@ -142,9 +142,9 @@ func (s *Scanner) findStray(msg int) {
 	}
 }
 
-// complete tries to complete a torn channel line with the first following piece of
-// text that is no record of its own: where two processes share a pipe, the rest
-// of the line comes after the other's. What cannot be completed stays torn.
+// complete tries to complete a channel line with the first following piece of text that is not a
+// record: where two processes share a pipe, the rest of the line comes after the other's. A line
+// that cannot be completed stays incomplete.
 func (s *Scanner) complete(e *Event, body []byte, end int) {
 	const reach, maxLines = 4096, 8
 	// The next block may take what follows this one for the rest of another record.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// provenRank is all that a rank of two must print to be proven, as the pinned
+// provenRank returns all that a rank of two must print to be proven, as the pinned
 // image prints it.
 func provenRank(rank int) []string {
 	return []string{

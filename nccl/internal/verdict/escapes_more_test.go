@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// splitsOff is what a rank prints of a split of communicator abc, up to START.
+// splitsOff returns what a rank prints of a split of communicator abc, up to START.
 func splitsOff(rank int, address string) []string {
 	return []string{
 		"Using network Libfabric",
@@ -17,7 +17,7 @@ func splitsOff(rank int, address string) []string {
 	}
 }
 
-// splitUsed is a split's whole life.
+// splitUsed returns a split's whole life.
 func splitUsed(rank int, address string) []string {
 	return all(splitsOff(rank, address), []string{
 		fmt.Sprintf("comm 0x%s%d rank %d nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL 0", address, rank, rank),

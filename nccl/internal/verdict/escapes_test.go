@@ -18,7 +18,7 @@ type speaker struct {
 	pid, tid int
 }
 
-// of is the main thread of a rank's process on a host of its own.
+// of returns the main thread of a rank's process on its own host.
 func of(rank int) speaker {
 	return speaker{fmt.Sprintf("node-%d", rank), 100 + rank, 100 + rank}
 }
@@ -31,7 +31,7 @@ func (s speaker) says(messages ...string) string {
 	return b.String()
 }
 
-// boots is what a process prints once, on a host of its rank's own address.
+// boots returns what a process prints once, on a host of its rank's own address.
 func boots(rank int, provider string) []string {
 	lines := []string{fmt.Sprintf("Bootstrap: Using eth0:10.0.1.%d<0>", 5+rank), "NCCL version 2.29.7+cuda13.0"}
 	if provider == "" {
@@ -41,7 +41,7 @@ func boots(rank int, provider string) []string {
 		"NET/OFI Selected provider is "+provider+", fabric is "+provider+" (found 1 nics)")
 }
 
-// starts is what a rank prints up to Init START, joins all that precedes channels.
+// starts returns what a rank prints up to Init START, joins all that precedes channels.
 func starts(rank, size int, id string, network string) []string {
 	return []string{
 		"Using network " + network,
@@ -55,7 +55,7 @@ func joins(rank, size int, id string) []string {
 		fmt.Sprintf("ncclCommInitRankConfig comm 0x%s%d rank %d nranks %d cudaDev 0 nvmlDev 0 busId 60 commId 0x%s - Init COMPLETE", id, rank, rank, size, id))
 }
 
-// rings is a ring of one channel, up to the lines that say that it is connected.
+// rings returns a ring of one channel, up to the lines that say that it is connected.
 func rings(rank, size int) []string {
 	return append(opens(rank, size), "Connected all rings, use ring PXN 0 GDR 0")
 }
@@ -79,12 +79,12 @@ func all(parts ...[]string) []string {
 	return out
 }
 
-// whole is a process that proves EFA, alone in its log.
+// whole returns a process that proves EFA, alone in its log.
 func whole(rank, size int) []string {
 	return all(boots(rank, "efa"), joins(rank, size, "abc"), rings(rank, size))
 }
 
-// each puts every rank's lines into a log of its own.
+// each puts every rank's lines into its own log.
 func each(size int, lines func(rank int) []string) []string {
 	logs := make([]string, size)
 	for rank := range size {
@@ -107,7 +107,7 @@ func interleaved(a, b speaker, first, second []string) string {
 	return out.String()
 }
 
-// judged is the report on some logs.
+// judged returns the report on some logs.
 func judged(t *testing.T, logs []string) report.Report {
 	t.Helper()
 	var sources []nccl.Source

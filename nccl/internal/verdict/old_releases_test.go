@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// oldRing is what a rank of NCCL 2.10 prints of a communicator: no START, its
+// oldRing returns what a rank of NCCL 2.10 prints of a communicator: no START, its
 // channels without a connection index, and the network nowhere.
 func oldRing(n, rank, size int) []string {
 	out := useRing(rank, size, "AWS Libfabric")
@@ -21,7 +21,7 @@ func oldRing(n, rank, size int) []string {
 	return append(out, fmt.Sprintf("comm 0x5%d%d rank %d nranks %d cudaDev 0 busId 1b0 - Init COMPLETE", n, rank, rank, size))
 }
 
-// oldHead is what its process prints once, whatever it joins.
+// oldHead returns what its process prints once, whatever it joins.
 func oldHead() []string {
 	return []string{
 		"NCCL version 2.10.3+cuda11.3",

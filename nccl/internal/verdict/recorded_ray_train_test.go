@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRecordedRayTrain states the true verdict of what the training code left
-// on a real GPU, collected whole: manifests lie beside the logs.
+// TestRecordedRayTrain states the true verdict of what the training code left on a real GPU,
+// collected in full, with their manifests.
 func TestRecordedRayTrain(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -42,7 +42,7 @@ func TestRecordedRayTrain(t *testing.T) {
 			for _, code := range tt.codes {
 				assert.Contains(t, codes, code.String())
 			}
-			// Both ranks computed on one GPU, but under host names of their own.
+			// Both ranks computed on one GPU, but under their own host names.
 			assert.NotContains(t, codes, finding.HostsShareName.String())
 		})
 	}

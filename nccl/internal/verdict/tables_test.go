@@ -11,7 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// over is what a rank prints that joins a communicator and uses it over a network.
+// over returns what a rank prints that joins a communicator and uses it over a network.
 func over(network, id string) func(rank, size int) []string {
 	return func(rank, size int) []string {
 		return replace("Libfabric", network)(all(joins(rank, size, id), rings(rank, size)))
