@@ -31,8 +31,8 @@ Steps:
   1. Run the job with NCCL_DEBUG=INFO and without NCCL_DEBUG_SUBSYS. One file for
      each process is best: NCCL_DEBUG_FILE=/tmp/nccl.%h.%p
   2. Collect the logs of every rank on every node.
-  3. Run this command on the logs. With --world-size and --nodes, missing ranks or
-     nodes are an error.
+  3. Run this command on the logs. Set --world-size and --nodes to detect missing
+     ranks and nodes.
   4. If the verdict is not efa, do what the report's "next" line says.
      --explain CODE has more about a finding.
 

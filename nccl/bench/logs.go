@@ -97,8 +97,8 @@ func appendChannel(b []byte, rng *rand.Rand, ranks, step int) []byte {
 	return fmt.Appendf(b, "Channel %02d/0 : %d[%d] -> %d[%d] via P2P/CUMEM/read\n", step%32, rank, rank%gpus, rank^1, rank%gpus^1)
 }
 
-// writeFolder writes one file per rank of a job on EFA to dir: ranks must be a multiple of 8, and at
-// least 16.
+// writeFolder writes one file per rank of a job on EFA to dir. ranks must be a multiple of 8, and
+// at least 16.
 func writeFolder(dir string, ranks int) error {
 	if ranks < 2*gpus || ranks%gpus != 0 {
 		return fmt.Errorf("writing a folder of %d ranks: it must be a multiple of %d, and at least %d", ranks, gpus, 2*gpus)

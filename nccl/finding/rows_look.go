@@ -8,7 +8,7 @@ var lookRows = map[Code]words{
 		name: "several-runs", severity: report.Warning,
 		cause:   "the logs are from more than one run; the worst verdict is reported",
 		next:    "judge one run at a time: one folder per submission",
-		how:     "The communicators in evidence share no process.",
+		how:     "Some communicators in the logs have no process in common.",
 		sources: []string{"DESIGN.md"},
 	},
 	StaleRun: {

@@ -20,8 +20,8 @@ var pluginRows = map[Code]words{
 			"is absent or too old",
 		next: "run `ldd` on the plugin's library in the image and install what is missing " +
 			"(libfabric.so, libhwloc.so, a newer glibc)",
-		how: "The loader found the plugin and then refused it: a library that it links to is absent or " +
-			"too old. NCCL continues with its own networks.",
+		how: "The loader found the plugin but could not load it: a library that it links to is absent " +
+			"or too old. NCCL continues with its own networks.",
 		sources: []string{"NCCL src/plugin/net.cc and src/plugin/plugin_open.cc (src/net.cc in old releases)"},
 	},
 	LibfabricTooOld: {
@@ -79,8 +79,8 @@ var pluginRows = map[Code]words{
 		cause: "the plugin could not create a libfabric endpoint on the device",
 		next: "check that no other pod holds the device, `ulimit -l` is unlimited, and hugepages " +
 			"are off (FI_EFA_USE_HUGE_PAGE=0)",
-		how: "libfabric could not create or enable an endpoint on the device. Read the line " +
-			"before it: a refused GPUDirect check looks the same.",
+		how: "libfabric could not create or enable an endpoint on the device. Read the line before it: " +
+			"a failed GPUDirect check looks the same.",
 		sources: []string{"aws-ofi-nccl src/nccl_ofi_net.cpp", "aws-ofi-nccl src/nccl_ofi_sendrecv.cpp"},
 	},
 	QueueFailed: {
