@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 		{"killed while the job waits or runs", unsettled, attempt.Active, attempt.Adopt},
 		{"killed, and the job ended since", unsettled, attempt.Ended, attempt.Adopt},
 		{"killed before the POST, or the head restarted", unsettled, attempt.Absent, attempt.Submit},
-		{"somebody else took the id", unsettled, attempt.Foreign, attempt.Submit},
+		{"another client uses the id", unsettled, attempt.Foreign, attempt.Submit},
 		{"yesterday's success", settled, attempt.Ended, attempt.Submit},
 		{"judged, and the head restarted", settled, attempt.Absent, attempt.Submit},
 		{"given up, yet it still runs", settled, attempt.Active, attempt.StopThenSubmit},

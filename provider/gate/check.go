@@ -16,7 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 )
 
-// Check reports every bad input at once. An unknown one, as in a first preview, is not rejected.
+// Check reports all invalid inputs at once. Unknown inputs, as in a first preview, are accepted.
 func (TrainingJob) Check(ctx context.Context, req infer.CheckRequest) (infer.CheckResponse[jobs.Inputs], error) {
 	in, failures, err := infer.DefaultCheck[jobs.Inputs](ctx, req.NewInputs)
 	if err != nil || len(failures) > 0 {
@@ -37,7 +37,7 @@ func (TrainingJob) Check(ctx context.Context, req infer.CheckRequest) (infer.Che
 	return infer.CheckResponse[jobs.Inputs]{Inputs: in, Failures: failures}, nil
 }
 
-// rule checks one input; problem returns an empty text when the value is good.
+// rule checks one input; problem returns an empty string if the value is valid.
 type rule struct {
 	property string
 	problem  func(in jobs.Inputs, value property.Value) string
@@ -45,7 +45,7 @@ type rule struct {
 
 var digestPattern = regexp.MustCompile(`^([^@\s]+@)?sha256:[0-9a-f]{64}$`)
 
-// rules holds a rule for each input that can be wrong.
+// rules holds a rule for each input that can be invalid.
 //
 //nolint:gochecknoglobals // a constant table; Go has no constant slices
 var rules = []rule{
@@ -63,8 +63,8 @@ var rules = []rule{
 		if digestPattern.MatchString(in.ImageDigest) {
 			return ""
 		}
-		return fmt.Sprintf("%q is not an image by digest; allowed: [REPOSITORY@]sha256:<64 hexadecimal digits>; "+
-			"next: raytrain image pin", in.ImageDigest)
+		return fmt.Sprintf("%q is not an image digest; allowed: [REPOSITORY@]sha256:<64 hexadecimal digits>; "+
+			"next: raytrain image pin --stack STACK", in.ImageDigest)
 	}},
 	{"environment", checkEnvironment},
 	{"startupSeconds", positive(func(in jobs.Inputs) int { return in.StartupSeconds })},
@@ -86,33 +86,34 @@ func notEmpty(get func(jobs.Inputs) string) func(jobs.Inputs, property.Value) st
 func positive(get func(jobs.Inputs) int) func(jobs.Inputs, property.Value) string {
 	return func(in jobs.Inputs, _ property.Value) string {
 		if value := get(in); value < 1 {
-			return fmt.Sprintf("%d is not allowed; allowed: 1 or more", value)
+			return fmt.Sprintf("must be 1 or more, is %d", value)
 		}
 		return ""
 	}
 }
 
-// checkEnvironment refuses secrets, which Ray would show to everyone, and the gate's own variables.
+// checkEnvironment rejects secrets, which Ray would show to everyone, and the gate's own variables.
 func checkEnvironment(in jobs.Inputs, value property.Value) string {
 	if value.HasSecrets() {
-		return "must hold no secret: Ray shows a job's environment to anyone who may read jobs"
+		return "must not contain secrets: Ray shows a job's environment to everyone who can read jobs"
 	}
 	for name := range in.Environment {
 		if strings.HasPrefix(name, "RAYTRAIN_") || strings.HasPrefix(name, "RAY_AUTH_") {
-			return fmt.Sprintf("%q is reserved; allowed: NCCL_*, FI_* and the script's own variables", name)
+			return fmt.Sprintf("%q is reserved; use other names", name)
 		}
 	}
-	// NCCL compares the level without case.
+	// NCCL ignores the case of the level.
 	if level, set := in.Environment["NCCL_DEBUG"]; set && !slices.Contains([]string{"INFO", "TRACE"}, strings.ToUpper(level)) {
-		return fmt.Sprintf("NCCL_DEBUG %q is not allowed; allowed: INFO, because the verdict is read from those lines", level)
+		return fmt.Sprintf("NCCL_DEBUG is %q; allowed: INFO or TRACE, because the verdict needs these lines", level)
 	}
 	if _, set := in.Environment["NCCL_DEBUG_SUBSYS"]; set {
-		return "NCCL_DEBUG_SUBSYS is not allowed: it hides lines that the verdict needs; unset, NCCL prints them all"
+		return "NCCL_DEBUG_SUBSYS is not allowed, because it hides lines that the verdict needs; " +
+			"next: pulumi config rm --path job.environment.NCCL_DEBUG_SUBSYS"
 	}
 	return ""
 }
 
-// checkTraining finds, before anything is created, what the training code would refuse.
+// checkTraining validates the training configuration before anything is created.
 func checkTraining(in jobs.Inputs, _ property.Value) string {
 	if err := in.Training.Validate(); err != nil {
 		return strings.ReplaceAll(err.Error(), "\n", "; ")
@@ -120,7 +121,7 @@ func checkTraining(in jobs.Inputs, _ property.Value) string {
 	return ""
 }
 
-// efaProvider is libfabric's name of the EFA provider.
+// efaProvider is libfabric's name for its EFA provider.
 const efaProvider = "efa"
 
 func checkExpectations(in jobs.Inputs, _ property.Value) string {
@@ -132,7 +133,7 @@ func checkExpectations(in jobs.Inputs, _ property.Value) string {
 		return fmt.Sprintf("nodes %d is not allowed; allowed: 2 or more, "+
 			"because one node has no traffic between nodes to judge", e.Nodes)
 	case e.GPUsPerNode < 1 || e.EFAPerNode < 0:
-		return fmt.Sprintf("gpusPerNode %d must be 1 or more, efaPerNode %d 0 or more", e.GPUsPerNode, e.EFAPerNode)
+		return fmt.Sprintf("gpusPerNode must be 1 or more (is %d), efaPerNode 0 or more (is %d)", e.GPUsPerNode, e.EFAPerNode)
 	case e.WorldSize != e.Nodes*e.GPUsPerNode:
 		return fmt.Sprintf("worldSize %d is not allowed; nodes times gpusPerNode is %d",
 			e.WorldSize, e.Nodes*e.GPUsPerNode)

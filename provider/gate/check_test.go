@@ -87,5 +87,5 @@ func TestImportIsRefused(t *testing.T) {
 	_, err := w.server.Read(t.Context(), p.ReadRequest{ID: "train-00000000", Urn: w.urn})
 	require.ErrorContains(t, err, "cannot be imported")
 	_, err = w.server.Read(t.Context(), p.ReadRequest{ID: "x", Urn: w.urn})
-	require.ErrorContains(t, err, "not made by this provider")
+	require.ErrorContains(t, err, "not created by this provider")
 }

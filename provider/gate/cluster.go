@@ -17,13 +17,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
 
-// head is a client of Ray's head with the token that it uses.
+// head is a client of the Ray head, with its token.
 type head struct {
 	*rayapi.Client
 	token string
 }
 
-// redact removes the cluster's token: user code can read and print it.
+// redact removes the cluster's token from text, because user code can print it.
 func (h head) redact(text []byte) []byte {
 	if h.token == "" {
 		return text
@@ -54,8 +54,8 @@ func (o operation) connect(ctx context.Context) (head, error) {
 	return head{Client: client, token: token}, err
 }
 
-// jobState returns the state of a record's job. Without a running head there is no job: it ended with
-// its pod.
+// jobState returns the state of a recorded job. Without a running head there is no job, because the
+// job ended with the head's pod.
 func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt.Job, head, error) {
 	running, err := o.headRuns(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt
 	if !running {
 		return attempt.Classify(record, nil, ""), head{}, nil
 	}
-	// A head that runs and does not answer may still run the job.
+	// A running head that does not respond may still run the job.
 	ray, err := o.connect(ctx)
 	if err != nil {
 		return "", head{}, err
@@ -84,7 +84,7 @@ func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt
 	}
 }
 
-// stop ends a record's job if it is active.
+// stop stops the recorded job if it is active.
 func (o operation) stop(ctx context.Context, record attempt.Record) error {
 	job, ray, err := o.jobState(ctx, record)
 	if err != nil || job != attempt.Active && job != attempt.Moved {
@@ -99,13 +99,13 @@ func (o operation) stopJob(ctx context.Context, ray head, id string) (rayapi.Job
 	o.env.Log(ctx, "stopping job "+id)
 	job, err := ray.StopAndWait(ctx, id, stopTimeout)
 	if err != nil {
-		return job, fmt.Errorf("%w. Next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones)",
+		return job, fmt.Errorf("%w; next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
 			err, o.in.Namespace, o.in.RayCluster)
 	}
 	return job, nil
 }
 
-// ownJobs returns this resource's jobs in Ray, whatever the record says, in order of submission id.
+// ownJobs returns all jobs of this resource in Ray, ordered by submission id.
 func (o operation) ownJobs(ctx context.Context, ray head) ([]rayapi.Job, error) {
 	all, err := ray.Jobs(ctx)
 	if err != nil {
@@ -116,8 +116,8 @@ func (o operation) ownJobs(ctx context.Context, ray head) ([]rayapi.Job, error) 
 	return own, nil
 }
 
-// owns reports whether a job is this resource's: by its instance, or for a resource that is being
-// created, by its name. A job without our metadata is the one that the state names, or foreign.
+// owns reports whether a job belongs to this resource: by instance or, during create, by name. A
+// job without metadata belongs to it only if its id is in the state.
 func (o operation) owns(job rayapi.Job) bool {
 	instance, ours := job.Metadata[attempt.MetadataInstance]
 	switch {
@@ -148,9 +148,9 @@ func (o operation) headRuns(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// rayRuns reports whether the Ray container of a running pod runs: a pod whose container crashes
-// again and again is "Running" all the while, and holds no job. KubeRay makes the first container
-// Ray's. A container without a status counts as running.
+// rayRuns reports whether the Ray container of a running pod runs: a pod in a crash loop has the
+// phase Running, but no job. In KubeRay's pods the first container is Ray's. A container without a
+// status counts as running.
 func rayRuns(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		if len(pod.Spec.Containers) > 0 && status.Name == pod.Spec.Containers[0].Name {

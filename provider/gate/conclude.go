@@ -19,7 +19,7 @@ func (o operation) conclude(
 	state.Verdict = judgement.Report.Verdict
 	state.JobStatus = end.job.Status
 	state.Findings = slices.Concat(
-		o.stillActive(end), gathered.casualties, judgement.Report.Findings, begun.cluster.found, begun.notes)
+		o.stillActive(end), gathered.failures, judgement.Report.Findings, begun.cluster.found, begun.notes)
 	state.Ranks = judgement.Report.Ranks
 	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)
@@ -52,15 +52,15 @@ func (o operation) stillActive(end outcome) []report.Finding {
 	return []report.Finding{{
 		Code: "job-still-active", Severity: report.Error,
 		Text: string(end.job.Status) + ": " + end.job.Message,
-		Cause: fmt.Sprintf("the job did not stop within %s of its deadline; "+
-			"it may continue, or start, and hold the GPUs", stopTimeout),
-		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new ones), "+
+		Cause: fmt.Sprintf("the job did not stop within %s after its deadline; "+
+			"it may still run, or start later, and use the GPUs", stopTimeout),
+		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods), "+
 			"then pulumi up", o.in.Namespace, o.in.RayCluster),
 	}}
 }
 
-// attempted returns the state of a run without an outcome. Its attempt number is the newest that is
-// known, so that none is used twice even when the record is lost.
+// attempted returns the state of a run without an outcome. Its attempt number is the highest known
+// one, so that no number is used twice even if the record is lost.
 func (o operation) attempted(begun run) State {
 	state := unproven(o.in, o.env.Rehearsed)
 	state.ProofHash = o.proof.Hash
@@ -73,16 +73,16 @@ func (o operation) attempted(begun run) State {
 	return state
 }
 
-// refusedBefore returns the state when the preflight refused the job: none ran.
-func (o operation) refusedBefore(begun run, found []report.Finding) State {
+// refusedByPreflight returns the state after the preflight refused the job.
+func (o operation) refusedByPreflight(begun run, found []report.Finding) State {
 	state := o.attempted(begun)
 	state.Findings = found
-	state.Refusal = refuse(state, "preflight", "refused before the job: verdict none", "pulumi up")
+	state.Refusal = refuse(state, "preflight", "refused by the preflight; no job was run", "pulumi up")
 	return state
 }
 
-// interrupted returns the state when the operation ended before its job was judged: cancelled, out
-// of time, or cut off. The record stays unsettled, and the next update adopts the job.
+// interrupted returns the state when the operation ended before its job was judged: cancelled,
+// timed out or disconnected. The record stays unsettled, and the next update adopts the job.
 func (o operation) interrupted(begun run, cause error) State {
 	state := o.attempted(begun)
 	when := "before a job was submitted"
@@ -92,8 +92,8 @@ func (o operation) interrupted(begun run, cause error) State {
 	state.Findings = []report.Finding{{
 		Code: "interrupted", Severity: report.Error, Text: cause.Error(),
 		Cause: "the update was cancelled, ran out of time or lost the cluster " + when,
-		Next:  "pulumi up (adopts a job that runs or ended since), or pulumi destroy (stops it)",
+		Next:  "pulumi up (continues with the job), or pulumi destroy (stops it)",
 	}}
-	state.Refusal = refuse(state, "interrupted", "interrupted before there was a verdict", "pulumi up")
+	state.Refusal = refuse(state, "interrupted", "interrupted before the verdict", "pulumi up")
 	return state
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
 
-// AbandonVariable is the environment variable that names an unreachable cluster whose job may be
-// forgotten.
+// AbandonVariable is the environment variable with the name of an unreachable cluster whose job may
+// be removed from the state.
 const AbandonVariable = "RAYTRAIN_ABANDON_CLUSTER"
 
-// ErrUnreachable means that it is unknown whether the job still runs.
+// ErrUnreachable means that the cluster cannot be reached, so that the job may still run.
 var ErrUnreachable = errors.New("the cluster cannot be reached")
 
 // Delete stops the job if it runs and settles the record, so that a resource of the same name never
-// takes the old run as proof. When the cluster no longer exists, there is nothing left to stop. One
-// that cannot be reached is an error, because a job may be running, and billing, in it.
+// takes the old run as proof. If the cluster no longer exists, there is nothing to stop. If the
+// cluster cannot be reached, Delete returns an error, because a job may still be running there.
 func (t TrainingJob) Delete(ctx context.Context, req infer.DeleteRequest[State]) (infer.DeleteResponse, error) {
 	name, instance, err := splitID(req.ID)
 	if err != nil {
@@ -32,29 +32,28 @@ func (t TrainingJob) Delete(ctx context.Context, req infer.DeleteRequest[State])
 	if err != nil {
 		return infer.DeleteResponse{}, t.allowDelete(ctx, nil, req.State, err)
 	}
-	if err := operation.abandon(ctx); err != nil {
+	if err := operation.stopAll(ctx); err != nil {
 		return infer.DeleteResponse{}, t.allowDelete(ctx, operation.cluster, req.State, err)
 	}
 	return infer.DeleteResponse{}, nil
 }
 
-// allowDelete returns nil when a delete may succeed although it failed for this cause. It keeps four
-// cases apart: a job that does not stop, a Ray head that answers with an error, a cluster that no
-// longer exists, and one that cannot be reached.
+// allowDelete returns nil if the delete may succeed despite cause. It distinguishes four cases: a
+// job that does not stop, a Ray head that returns an error, a cluster that no longer exists, and
+// one that cannot be reached.
 func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state State, cause error) error {
 	var fromRay *rayapi.APIError
 	switch {
 	case ctx.Err() != nil, errors.Is(cause, rayapi.ErrStillActive):
 		return cause
 	case errors.As(cause, &fromRay):
-		return fmt.Errorf("deleting training job: the Ray head of %q answers with an error, so whether job %q "+
-			"still runs is unknown: %w. Next: kubectl -n %s delete pod -l %s (KubeRay creates a new head; "+
-			"the job ends with the old one), then pulumi destroy",
+		return fmt.Errorf("deleting training job: the Ray head of %q returned an error, so job %q may still run: %w; "+
+			"next: kubectl -n %s delete pod -l %s (this stops the job; KubeRay creates a new head), then pulumi destroy",
 			state.RayCluster, state.SubmissionID, cause, state.Namespace, forward.HeadSelector(state.RayCluster))
 	}
 	var fromKubernetes apierrors.APIStatus
-	// An API server that answers exists, whatever the account that the shell has credentials for
-	// knows of it.
+	// An API server that responds exists, even if the AWS account of the shell does not have the
+	// cluster.
 	if cluster != nil && !errors.As(cause, &fromKubernetes) {
 		gone, err := t.gone(ctx, cluster, state)
 		if gone {
@@ -66,19 +65,19 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		}
 	}
 	if t.env.AbandonCluster != "" && t.env.AbandonCluster == state.ClusterName {
-		t.env.Warn(ctx, fmt.Sprintf("forgetting job %s on cluster %s, as %s says; it may still run",
+		t.env.Warn(ctx, fmt.Sprintf("removing job %s on cluster %s from the state because of %s; it may still run",
 			state.SubmissionID, state.ClusterName, AbandonVariable))
 		return nil
 	}
-	return fmt.Errorf("deleting training job: %w, so whether job %q still runs on %q is unknown: %w. "+
-		"Next: restore the access (aws eks describe-cluster --name %s --region %s), "+
-		"or forget the job: %s=%s pulumi destroy",
+	return fmt.Errorf("deleting training job: %w, so job %q may still run on %q: %w; "+
+		"next: restore access (aws eks describe-cluster --name %s --region %s), "+
+		"or remove the job from the state: %s=%s pulumi destroy",
 		ErrUnreachable, state.SubmissionID, state.ClusterName, cause,
 		state.ClusterName, state.AWSRegion, AbandonVariable, state.ClusterName)
 }
 
 // ErrOtherAccount means that the credentials are not those of the cluster's AWS account.
-var ErrOtherAccount = errors.New("the credentials are of another AWS account")
+var ErrOtherAccount = errors.New("the credentials belong to another AWS account")
 
 // gone reports whether EKS, in the account that the job ran in, has no such cluster.
 func (t TrainingJob) gone(ctx context.Context, cluster Cluster, state State) (bool, error) {
@@ -88,13 +87,13 @@ func (t TrainingJob) gone(ctx context.Context, cluster Cluster, state State) (bo
 	}
 	account, err := cluster.Account(ctx)
 	if err == nil && account != state.AccountID {
-		err = fmt.Errorf("comparing accounts: %w: %s, and the cluster is in %s", ErrOtherAccount, account, state.AccountID)
+		err = fmt.Errorf("comparing accounts: %w: they are for %s, the cluster is in %s", ErrOtherAccount, account, state.AccountID)
 	}
 	return err == nil, err
 }
 
-// abandon stops this instance's jobs and settles the record, if it is this instance's.
-func (o operation) abandon(ctx context.Context) error {
+// stopAll stops all jobs of this instance and marks its record as settled.
+func (o operation) stopAll(ctx context.Context) error {
 	record, err := o.store.Load(ctx)
 	if err != nil {
 		return err
@@ -113,7 +112,7 @@ func (o operation) abandon(ctx context.Context) error {
 	return o.settle(ctx, *record)
 }
 
-// stopOwn stops this instance's active jobs that no record names.
+// stopOwn stops active jobs of this instance without a record.
 func (o operation) stopOwn(ctx context.Context) error {
 	running, err := o.headRuns(ctx)
 	if err != nil || !running {
@@ -138,8 +137,8 @@ func (o operation) stopOwn(ctx context.Context) error {
 	return nil
 }
 
-// allowPending turns the error about a job that did not stop into a warning when it is PENDING: Ray
-// cannot stop it, and it holds no GPU yet. A job that runs holds the GPUs, so it stays an error.
+// allowPending turns the error about a job that did not stop into a warning if the job is PENDING:
+// Ray cannot stop it, and it uses no GPU yet. For a running job the error remains.
 func (o operation) allowPending(ctx context.Context, err error) error {
 	if !errors.Is(err, rayapi.ErrStillPending) {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 )
 
-// Diff reports a change for every input that changed, for a missing proof, and always for a red
-// state: without the last, a refresh would turn it green.
+// Diff reports a change for every changed input, for a missing proof, and always for a failed
+// state. Otherwise an update after a failed one would succeed without a new job.
 func (t TrainingJob) Diff(_ context.Context, req infer.DiffRequest[jobs.Inputs, State]) (infer.DiffResponse, error) {
 	proof, err := t.proof(req.Inputs)
 	if err != nil {
@@ -22,8 +22,8 @@ func (t TrainingJob) Diff(_ context.Context, req infer.DiffRequest[jobs.Inputs, 
 	return changes(req.State, req.Inputs, proof), nil
 }
 
-// isPlace reports whether an input says where the record and the job are. Another place needs another
-// resource: an update would leave the job of the old place running.
+// isPlace reports whether an input determines where the record and the job are. A change replaces
+// the resource, because an update would leave the old job running.
 func isPlace(property string) bool {
 	return slices.Contains([]string{"clusterName", "namespace", "rayCluster"}, property)
 }
@@ -46,18 +46,18 @@ func changes(state State, in jobs.Inputs, proof attempt.Proof) p.DiffResponse {
 	if !proof.Matches(state.ProofHash) {
 		detail["proofHash"] = p.PropertyDiff{Kind: p.Update}
 	}
-	if !state.green() {
+	if !state.passed() {
 		detail["verdict"] = p.PropertyDiff{Kind: p.Update}
 	}
 	return p.DiffResponse{
 		HasChanges:   len(detail) > 0,
 		DetailedDiff: detail,
-		// The old job would hold the GPUs that the new one waits for.
+		// The old job would use the GPUs that the new one needs.
 		DeleteBeforeReplace: replace,
 	}
 }
 
-// same reports whether two values are equal; an empty map equals none.
+// same reports whether two values are equal; an empty map equals a nil one.
 func same(a, b reflect.Value) bool {
 	if a.Kind() == reflect.Map && a.Len() == 0 && b.Len() == 0 {
 		return true

@@ -29,30 +29,29 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 		return State{}, err
 	}
 	if judgement.Report.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
-		gathered.casualties = o.casualties(ctx, begun, end)
+		gathered.failures = o.failures(ctx, begun, end)
 	}
 	state, err := o.conclude(begun, end, gathered, judgement)
 	if err != nil {
 		return State{}, err
 	}
-	// Last: an update that is killed before this judges the attempt again.
+	// This is last, so that an update that is killed earlier judges the attempt again.
 	if err := o.settle(ctx, begun.record); err != nil {
-		// The verdict is still valid. The next update judges a red attempt again instead of
-		// running another; a green one is not looked at again.
+		// The verdict is still valid. The next update judges a failed attempt again instead of running a
+		// new one.
 		o.env.Warn(ctx, err.Error())
 	}
 	return state, nil
 }
 
 const (
-	// settleTimeout bounds settling, which a cancelled update still does: a verdict that cost minutes
-	// of a cluster must not be lost to one failed write.
+	// settleTimeout is the time limit for saving the settled record, also after a cancelled update.
 	settleTimeout = 20 * time.Second
-	// settleRetries and settlePause span an API server that is restarting.
+	// settleRetries and settlePause are long enough for a restart of the API server.
 	settleRetries, settlePause = 5, 2 * time.Second
 )
 
-// settle writes that the attempt was judged or stopped.
+// settle marks the attempt as judged or stopped.
 func (o operation) settle(ctx context.Context, record attempt.Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
@@ -67,7 +66,7 @@ func (o operation) settle(ctx context.Context, record attempt.Record) error {
 	}
 }
 
-// collected is what a job that ended left behind.
+// collected is the evidence of a finished job.
 type collected struct {
 	files []evidence.File
 	// gaps is what could not be read; nil for nothing.
@@ -76,28 +75,28 @@ type collected struct {
 	log []byte
 	// counters is nil when they could not be read.
 	counters *jobs.Counters
-	// casualties are findings about what ended in the cluster while the job ran.
-	casualties []report.Finding
+	// failures holds findings about pods, containers and nodes that ended while the job ran.
+	failures []report.Finding
 }
 
-// casualties returns why ranks may be missing: what Kubernetes and Ray know to have ended.
-func (o operation) casualties(ctx context.Context, begun run, end outcome) []report.Finding {
+// failures returns why ranks may be missing, according to Kubernetes and Ray.
+func (o operation) failures(ctx context.Context, begun run, end outcome) []report.Finding {
 	var found []report.Finding
 	bounded(ctx, countersTimeout, func(ctx context.Context) {
-		found = preflight.Casualties(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
+		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
 			begun.workers, end.started)
 	})
 	if end.job.Status == rayapi.Failed && end.job.ExitCode == nil && end.job.Message != "" {
 		found = append(found, report.Finding{
 			Code: "ray-job-failed", Severity: report.Error, Text: end.job.Message,
-			Cause: "Ray ended the job: its driver did not exit by itself",
-			Next:  "read the message and driver.log beside the report, fix the cause, then pulumi up",
+			Cause: "Ray ended the job before its driver exited",
+			Next:  "read the message, and driver.log next to the report; fix the cause, then pulumi up",
 		})
 	}
 	return found
 }
 
-// collect reads every file anew, the driver's log and the counters.
+// collect reads all files again, the driver's log and the counters.
 func (o operation) collect(
 	ctx context.Context, begun run, end outcome, collector *evidence.Collector,
 ) (collected, error) {
@@ -107,11 +106,11 @@ func (o operation) collect(
 		gathered.files = begun.head.redactFiles(collector.Files())
 	})
 	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.job) })
-	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.countersMoved(ctx, begun) })
-	return gathered, ctx.Err() // what was cut short is no evidence
+	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.counterIncrease(ctx, begun) })
+	return gathered, ctx.Err() // incomplete evidence is not used
 }
 
-// How long each part of the collection may take. A log endpoint that hangs must not hold the update.
+// Time limits of the parts of the collection. A log endpoint that hangs must not block the update.
 const (
 	finishTimeout   = 5 * time.Minute
 	logTimeout      = time.Minute

@@ -55,8 +55,8 @@ type world struct {
 	env        gate.Environment
 	// hangs makes a request to Ray wait until its caller ends it; nil never does.
 	hangs func(*http.Request) bool
-	// deaf keeps every request from Ray; nil never does.
-	deaf func() bool
+	// blocked reports whether requests to Ray fail; nil means never.
+	blocked func() bool
 	// exec answers commands in pods; nil means that they fail.
 	exec func(pod string) string
 	// execErr makes commands in a pod fail; nil never does.
@@ -67,10 +67,10 @@ type world struct {
 	// onSleep runs after each sleep.
 	onSleep func()
 
-	// fabric is what jobs ride on, script how they end.
+	// fabric is the network that jobs use, script the outcome of each.
 	fabric synth.Fabric
 	script func(*rayapi.Job)
-	// spoil changes a job's files before the ranks leave them.
+	// spoil changes a job's files before they are collected.
 	spoil func(node, name string, text []byte) (string, []byte)
 
 	// warnings are what the user was shown.
@@ -150,7 +150,7 @@ func (w *world) time() time.Time {
 	return w.now
 }
 
-// sleep takes no time and moves the clock.
+// sleep advances the clock without waiting.
 func (w *world) sleep(ctx context.Context, d time.Duration) error {
 	w.clock.Lock()
 	w.now = w.now.Add(d)
@@ -193,7 +193,7 @@ type tunnel struct {
 }
 
 func (t tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
-	if t.w.deaf != nil && t.w.deaf() {
+	if t.w.blocked != nil && t.w.blocked() {
 		return nil, errors.New("connection refused")
 	}
 	if t.w.hangs != nil && t.w.hangs(request) {

@@ -71,7 +71,7 @@ func TestRedStaysRed(t *testing.T) {
 	w := newWorld(t)
 	w.fabric = synth.PluginMissing
 	err := w.up()
-	require.ErrorContains(t, err, "refused: verdict not-efa")
+	require.ErrorContains(t, err, "refused: the verdict is not-efa")
 	for _, part := range []string{"cause:", "evidence:", "next:", "report:", "$9.55 per hour"} {
 		assert.ErrorContains(t, err, part)
 	}
@@ -131,7 +131,7 @@ func TestVerdicts(t *testing.T) {
 
 func pointer[T any](value T) *T { return &value }
 
-// TestEvidenceMustBeThisRuns spoils a run on EFA: none of it may pass.
+// TestEvidenceMustBeThisRuns changes the evidence of a run on EFA, so that it must not pass.
 func TestEvidenceMustBeThisRuns(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -14,9 +14,9 @@ import (
 
 var _ infer.CustomStateMigrations[State] = TrainingJob{}
 
-// StateMigrations lets this release read what another wrote: a state that lacks a field or has one
-// more must not keep a stack from being destroyed. The verdict is taken as it is; the proof's hash
-// decides whether it is still the required one.
+// StateMigrations lets this release read states of other releases, so that a missing or additional
+// field does not block pulumi destroy. The verdict is kept; the proof's hash decides whether it is
+// still valid.
 func (TrainingJob) StateMigrations(context.Context) []infer.StateMigrationFunc[State] {
 	return []infer.StateMigrationFunc[State]{infer.StateMigration(migrate)}
 }
@@ -32,13 +32,13 @@ func migrate(_ context.Context, old property.Map) (infer.MigrationResult[State],
 	options := &mapper.Opts{IgnoreMissing: true, IgnoreUnrecognized: true}
 	if err := mapper.New(options).Decode(values, &state); err != nil {
 		return infer.MigrationResult[State]{}, fmt.Errorf(
-			"reading the state of a training job that another release wrote: %w; next: check out that release for "+
-				"`pulumi destroy`, or forget the job, which stops nothing: pulumi state delete URN", err)
+			"reading the state of a training job of another release: %w; next: run `pulumi destroy` with that "+
+				"release, or remove the job from the state without stopping it: pulumi state delete URN", err)
 	}
 	return infer.MigrationResult[State]{Result: &state}, nil
 }
 
-// rename gives the values of earlier releases their present names and forms.
+// rename converts values of earlier releases to their current names and types.
 func rename(values map[string]any) {
 	move(values, "readySeconds", "startupSeconds")
 	move(values, "nodeType", "instanceType")
@@ -49,7 +49,7 @@ func rename(values map[string]any) {
 		move(expectations, "probes", "requireFiInfo")
 		values["expectations"] = expectations
 	}
-	// A refusal was a text.
+	// In earlier releases a refusal was a string.
 	text, ok := values["refusal"].(string)
 	if !ok {
 		return
@@ -67,7 +67,7 @@ func move(values map[string]any, from, to string) {
 	}
 }
 
-// oldRefusal keeps the whole text of an earlier release; nothing is parsed out of it.
+// oldRefusal returns a refusal with the text of an earlier release.
 func oldRefusal(text string) map[string]any {
 	summary, rest, _ := strings.Cut(text, "\n")
 	lines := []any{}
@@ -76,12 +76,11 @@ func oldRefusal(text string) map[string]any {
 	}
 	return map[string]any{
 		"code": "refused-by-earlier-release", "summary": summary, "context": lines, "cause": "", "evidence": "",
-		"next": "pulumi up, which runs the next attempt", "billing": "",
+		"next": "pulumi up (starts a new attempt)", "billing": "",
 	}
 }
 
-// plain returns the map without the marks of secrets and dependencies. What is secret is marked
-// again by its declaration.
+// plain returns the map without secret and dependency wrappers.
 func plain(properties resource.PropertyMap) map[string]any {
 	var unwrap func(value resource.PropertyValue) (any, bool)
 	unwrap = func(value resource.PropertyValue) (any, bool) {

@@ -12,15 +12,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// operation is one create, update or delete of one resource. Its phases take what they need and
-// return what they found; nothing in it changes.
+// operation is one create, update or delete of one resource. It is immutable.
 type operation struct {
 	env  Environment
 	in   jobs.Inputs
 	name string
 	// instance is empty for a resource that is being created.
 	instance string
-	// known is the newest attempt number in the resource's state, submissionID its job.
+	// known is the highest attempt number in the resource's state, submissionID its job.
 	known        int
 	submissionID string
 	proof        attempt.Proof
@@ -28,16 +27,16 @@ type operation struct {
 	store        *attempt.Store
 }
 
-// run is an attempt as far as an operation has come with it. Its zero value is no attempt.
+// run is the progress of an operation on an attempt. The zero value has no attempt.
 type run struct {
 	// instance is the resource's; empty before it is decided.
 	instance string
-	// number is the newest attempt number that is known.
+	// number is the highest known attempt number.
 	number int
-	// record is the attempt that is worked on; zero before there is one.
+	// record is the record of the attempt; zero before there is one.
 	record attempt.Record
-	// cluster is what the preflight found; zero for an adopted attempt.
-	cluster surroundings
+	// cluster is the result of the preflight; zero for an adopted attempt.
+	cluster clusterState
 	head    head
 	// workers are the names of the worker pods.
 	workers []string
@@ -58,11 +57,12 @@ func (o operation) proved(ctx context.Context, state State) (bool, error) {
 }
 
 // execute runs or adopts a job and judges it; it returns the state and the resource's instance. An
-// error means that no attempt was begun. Once one is, whatever happens is in the state, so that a
-// destroy can find and stop its job. A create that was interrupted before its instance was decided
-// left nothing behind, and must leave no state under half an id.
+// error means that no attempt was started. After that, every outcome is stored in the state, so
+// that destroy can find and stop the job. A create that was interrupted before it had an instance
+// returns no state, because its id would be incomplete.
 func (o operation) execute(ctx context.Context) (State, string, error) {
-	// Whoever deletes the job must ask the same account about its cluster. Unknown is unknown.
+	// Delete must look for the cluster in the same account. If the account is unknown, the field is
+	// empty.
 	account, accountErr := o.cluster.Account(ctx)
 	if accountErr != nil {
 		account = ""
@@ -72,7 +72,7 @@ func (o operation) execute(ctx context.Context) (State, string, error) {
 	var state State
 	switch {
 	case err == nil && len(refusals) > 0:
-		state = o.refusedBefore(begun, refusals)
+		state = o.refusedByPreflight(begun, refusals)
 	case err == nil:
 		state, err = o.finish(ctx, begun)
 	}
@@ -88,13 +88,13 @@ func (o operation) execute(ctx context.Context) (State, string, error) {
 	}
 }
 
-// begin adopts the recorded attempt or submits the next one. With findings there is no attempt: they
-// say why the job was refused.
+// begin adopts the recorded attempt or submits the next one. If it returns findings, they explain
+// why the job was refused, and there is no attempt.
 func (o operation) begin(ctx context.Context) (run, []report.Finding, error) {
 	next, err := o.decide(ctx)
 	if errors.Is(err, rayapi.ErrUnreachable) && ctx.Err() == nil {
-		// A head that is starting does not answer yet. The preflight waits for it, or finds out why
-		// it does not start.
+		// A starting head cannot be reached yet. The preflight waits for it, or finds out why it does not
+		// start.
 		found, waitErr := o.preflight(ctx)
 		switch {
 		case waitErr != nil:
@@ -148,7 +148,7 @@ func (o operation) adopt(
 	begun.record = record
 	begun.record.ProofHash = o.proof.Hash // that of an earlier release may be recorded
 	begun.instance, begun.number = record.Instance, max(begun.number, record.Number)
-	o.env.Log(ctx, fmt.Sprintf("adopting attempt %d, job %s", record.Number, record.SubmissionID))
+	o.env.Log(ctx, fmt.Sprintf("continuing with attempt %d, job %s", record.Number, record.SubmissionID))
 	workers, err := o.workerPods(ctx)
 	begun.workers = workers
 	return begun, nil, err
@@ -160,15 +160,15 @@ func (o operation) lost(ctx context.Context, record attempt.Record) report.Findi
 		Code: "earlier-attempt-lost", Severity: report.Warning,
 		Text:  fmt.Sprintf("attempt %d, job %s, was not judged", record.Number, record.SubmissionID),
 		Cause: "the Ray head restarted after the job was submitted, so the job and its evidence are lost",
-		Next:  "kubectl describe pod of the head shows the reason of its last restart",
+		Next:  "kubectl -n " + o.in.Namespace + " describe pod -l ray.io/node-type=head (see Last State)",
 	}
 	o.env.Warn(ctx, found.Text+": "+found.Cause+"; the next attempt is submitted")
 	return found
 }
 
-// clear stops this resource's active jobs that the record does not name: the record was deleted, or
-// its cluster was restored. Without a record it returns an active job of the wanted proof to adopt
-// instead. It also returns the newest attempt number among the jobs.
+// clear stops active jobs of this resource that are not in the record, which may have been deleted
+// or restored. Without a record it returns an active job of the required proof, to be adopted. It
+// also returns the highest attempt number of the jobs.
 func (o operation) clear(
 	ctx context.Context, begun run, next decision,
 ) (*attempt.Record, int, error) {
@@ -187,7 +187,7 @@ func (o operation) clear(
 			o.proof.Matches(record.ProofHash) && !o.in.Expectations.RequireEFACounters:
 			unrecorded = &record
 		default:
-			o.env.Warn(ctx, fmt.Sprintf("job %s runs and no attempt record names it; it is stopped", job.SubmissionID))
+			o.env.Warn(ctx, fmt.Sprintf("stopping job %s, which is running without an attempt record", job.SubmissionID))
 			if _, err := o.stopJob(ctx, begun.head, job.SubmissionID); err != nil {
 				return nil, 0, err
 			}
@@ -199,7 +199,7 @@ func (o operation) clear(
 			return nil, 0, err
 		}
 		unrecorded.Session = version.SessionName // jobs do not survive a restart of the head
-		o.env.Warn(ctx, fmt.Sprintf("job %s runs and its attempt record is lost; it is adopted", unrecorded.SubmissionID))
+		o.env.Warn(ctx, fmt.Sprintf("continuing with job %s, whose attempt record is missing", unrecorded.SubmissionID))
 	}
 	return unrecorded, newest, nil
 }
@@ -215,7 +215,7 @@ type decision struct {
 	head     head
 }
 
-// run returns the run that a decision begins, with no attempt yet.
+// run returns a run for the decision, with no attempt yet.
 func (d decision) run(known int) run {
 	begun := run{instance: d.instance, number: known}
 	if d.previous != nil {
@@ -224,8 +224,8 @@ func (d decision) run(known int) run {
 	return begun
 }
 
-// decide loads the record, asks Ray about its job and returns what to do. The instance is that of
-// the resource, of the killed create that is taken over, or a new one.
+// decide loads the record, looks up its job in Ray and returns what to do. The instance is that of
+// the resource, of an interrupted create, or a new one.
 func (o operation) decide(ctx context.Context) (decision, error) {
 	record, err := o.store.Load(ctx)
 	if err != nil {
@@ -256,8 +256,8 @@ func (o operation) decide(ctx context.Context) (decision, error) {
 	return next, nil
 }
 
-// supersede settles an attempt that is not continued: when the preflight refuses the next one, this
-// one must not be adopted later, with its job stopped or its success old.
+// supersede marks an attempt as settled, so that it is not adopted later if the preflight refuses
+// the next one.
 func (o operation) supersede(ctx context.Context, previous *attempt.Record) error {
 	if previous == nil || previous.Settled {
 		return nil

@@ -41,7 +41,7 @@ func TestWhatThePodsTell(t *testing.T) {
 			w.inputs["training"] = property.New(w.inputs["training"].AsMap().Set("device", property.New(test.device)))
 			err := w.up()
 			if test.refused != "" {
-				require.ErrorContains(t, err, "refused before the job")
+				require.ErrorContains(t, err, "refused by the preflight")
 				assert.Contains(t, codes(w), test.refused)
 				assert.Zero(t, w.submitted(), "no job may run")
 				return
@@ -99,6 +99,6 @@ func TestCancelDuringTheProbeIsNoRefusal(t *testing.T) {
 		return context.Canceled
 	}
 	w.inputs["expectations"] = property.New(w.inputs["expectations"].AsMap().Set("requireFiInfo", property.New(true)))
-	require.ErrorContains(t, w.up(), "interrupted before there was a verdict")
+	require.ErrorContains(t, w.up(), "interrupted before the verdict")
 	assert.Equal(t, []string{"interrupted"}, codes(w))
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 )
 
-// preflightPoll is the time between two looks at a cluster that is not ready.
+// preflightPoll is the polling interval for a cluster that is not ready.
 const preflightPoll = 3 * time.Second
 
-// surroundings is the cluster as the preflight found it.
-type surroundings struct {
+// clusterState is the state of the cluster after the preflight.
+type clusterState struct {
 	nodes []jobs.Node
 	pods  []jobs.Pod
 	// workers are the names of the worker pods.
 	workers []string
 	head    head
-	// found are the findings of a cluster that is ready: what the worker pods answered.
+	// found holds the findings about a ready cluster.
 	found []report.Finding
-	// refusals are the findings that keep the job from being submitted.
+	// refusals holds the findings that prevent the submission.
 	refusals []report.Finding
 }
 
-// preflight waits until the cluster is ready, at most as long as the inputs say and no longer than
-// waiting can help.
-func (o operation) preflight(ctx context.Context) (surroundings, error) {
+// preflight waits until the cluster is ready, for at most StartupSeconds, and stops early if
+// waiting cannot help.
+func (o operation) preflight(ctx context.Context) (clusterState, error) {
 	want := preflight.NewWanted(o.in)
 	deadline := o.env.Now().Add(time.Duration(o.in.StartupSeconds) * time.Second)
 	var (
 		progress preflight.Progress
-		seen     surroundings
+		seen     clusterState
 	)
 	for {
 		facts, head, err := o.gather(ctx, want)
@@ -46,7 +46,7 @@ func (o operation) preflight(ctx context.Context) (surroundings, error) {
 		case err != nil:
 			o.env.Log(ctx, "waiting for the cluster: "+err.Error())
 		default:
-			seen = surroundings{nodes: preflight.NodesSeen(facts), pods: preflight.PodsSeen(facts, want), head: head}
+			seen = clusterState{nodes: preflight.NodesSeen(facts), pods: preflight.PodsSeen(facts, want), head: head}
 			seen.refusals = preflight.Check(facts, want)
 			if len(seen.refusals) == 0 {
 				return o.probe(ctx, seen, want)
@@ -65,13 +65,14 @@ func (o operation) preflight(ctx context.Context) (surroundings, error) {
 	}
 }
 
-// permanent reports whether an error of the Kubernetes API does not go away by waiting.
+// permanent reports whether an error of the Kubernetes API is permanent.
 func permanent(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsNotFound(err) ||
 		apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// gather connects to Ray anew each time: the Secret with its token appears together with the head.
+// gather creates a new Ray client each time, because the Secret with the token is created together
+// with the head.
 func (o operation) gather(ctx context.Context, want preflight.Wanted) (preflight.Facts, head, error) {
 	ray, err := o.connect(ctx)
 	if err != nil {
@@ -81,8 +82,8 @@ func (o operation) gather(ctx context.Context, want preflight.Wanted) (preflight
 	return facts, ray, err
 }
 
-// probe asks every worker pod of a cluster that is ready.
-func (o operation) probe(ctx context.Context, seen surroundings, want preflight.Wanted) (surroundings, error) {
+// probe runs the probe in every worker pod.
+func (o operation) probe(ctx context.Context, seen clusterState, want preflight.Wanted) (clusterState, error) {
 	for i := range seen.pods {
 		pod := &seen.pods[i]
 		if pod.Head {
@@ -101,12 +102,11 @@ func (o operation) probe(ctx context.Context, seen surroundings, want preflight.
 }
 
 const (
-	// probeRetries and probePause are for a command that failed for a moment: it must not refuse the
-	// job.
+	// probeRetries and probePause are for commands that fail temporarily.
 	probeRetries, probePause = 2, 3 * time.Second
 )
 
-// probePod asks one pod. An error means that the operation was cancelled, which is no answer.
+// probePod runs the probe in one pod. It returns an error only if the operation was cancelled.
 func (o operation) probePod(ctx context.Context, pod string, want preflight.Wanted) (preflight.ProbeResult, error) {
 	for i := 0; ; i++ {
 		result, err := preflight.Probe(ctx, o.exec, pod, want.CUDA)
@@ -122,15 +122,15 @@ func (o operation) probePod(ctx context.Context, pod string, want preflight.Want
 	}
 }
 
-// countersMoved returns how much the EFA counters increased since the submission, with the bound
-// that they must reach; nil when they could not be read.
-func (o operation) countersMoved(ctx context.Context, begun run) *jobs.Counters {
-	moved := preflight.Moved(begun.record.Counters, preflight.ReadCounters(ctx, o.exec, begun.workers))
+// counterIncrease returns the increase of the EFA counters since the submission, with the lower
+// bound; nil if they could not be read.
+func (o operation) counterIncrease(ctx context.Context, begun run) *jobs.Counters {
+	moved := preflight.Increase(begun.record.Counters, preflight.ReadCounters(ctx, o.exec, begun.workers))
 	if moved == nil {
 		return nil
 	}
-	// A model of unknown size has no bound: its bytes only have to increase.
+	// For a model of unknown size there is no bound; the counters only have to increase.
 	parameters, _ := train.Parameters(o.in.Training.Model)
-	moved.LeastBytes = preflight.LeastBytes(parameters, o.in.Training.Steps, o.in.Expectations.Nodes)
+	moved.LeastBytes = preflight.MinBytes(parameters, o.in.Training.Steps, o.in.Expectations.Nodes)
 	return moved
 }

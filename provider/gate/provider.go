@@ -19,8 +19,8 @@ func NewProvider(env Environment) p.Provider {
 		Resources: []infer.InferredResource{infer.Resource(New(env))},
 	})
 	update := provider.Update
-	// Package infer cannot mark an output unknown in the preview of an update. Without that a preview
-	// would show invented values for what only the run decides.
+	// Package infer cannot mark outputs as unknown in the preview of an update; without this a preview
+	// would show old values.
 	provider.Update = func(ctx context.Context, req p.UpdateRequest) (p.UpdateResponse, error) {
 		response, err := update(ctx, req)
 		verdict := response.Properties.Get("verdict")
@@ -34,7 +34,7 @@ func NewProvider(env Environment) p.Provider {
 	return provider
 }
 
-// outputsOfARun returns the names of the outputs that a run decides.
+// outputsOfARun returns the names of the outputs that are known only after a run.
 func outputsOfARun() []string {
 	var names []string
 	for field := range reflect.TypeFor[State]().Fields() {

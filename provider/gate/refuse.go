@@ -16,12 +16,12 @@ const outputLines = 6
 
 // refuseRun returns why a job that was judged does not pass. log is the driver's output.
 func refuseRun(state State, end outcome, log []byte) *refusal.Refusal {
-	summary := fmt.Sprintf("refused: verdict %s, wanted efa", state.Verdict)
+	summary := fmt.Sprintf("refused: the verdict is %s; efa is required", state.Verdict)
 	if state.Verdict == report.EFA {
 		summary = "refused: the ranks used EFA (verdict efa), but the job did not succeed"
 	}
 	refused := refuse(state, "job-failed", summary,
-		"read driver.log beside the report, fix the error, then pulumi up, which runs the next attempt")
+		"read driver.log next to the report, fix the error, then pulumi up")
 	refused.Context = []string{fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence",
 		state.SubmissionID, statusText(state, end), *state.WorldSize, state.Expectations.WorldSize)}
 	if end.job.Status == rayapi.Failed {
@@ -34,8 +34,8 @@ func refuseRun(state State, end outcome, log []byte) *refusal.Refusal {
 	return refused
 }
 
-// refuse returns a refusal with what explains most among the findings, and one line for each other
-// code. code and next are used where no finding has them.
+// refuse returns a refusal for the most severe finding, with one line for each other code. code and
+// next are the defaults.
 func refuse(state State, code, summary, next string) *refusal.Refusal {
 	refused := &refusal.Refusal{Code: code, Summary: summary, Next: next}
 	lead, others := choose(state.Findings)
@@ -49,10 +49,10 @@ func refuse(state State, code, summary, next string) *refusal.Refusal {
 		refused.HourlyUSD = &state.HourlyUSD
 		price = fmt.Sprintf("$%.2f", state.HourlyUSD)
 	}
-	refused.Billing = "now " + price + " per hour until `pulumi destroy`"
+	refused.Billing = price + " per hour until `pulumi destroy`"
 	if state.Rehearsed {
 		refused.Summary = "[rehearsed] " + refused.Summary
-		refused.Billing = "nothing in a rehearsal; on AWS " + refused.Billing
+		refused.Billing = "nothing in a rehearsal; on AWS: " + refused.Billing
 	}
 	return refused
 }
@@ -64,7 +64,7 @@ func statusText(state State, end outcome) string {
 	case end.timedOut:
 		return fmt.Sprintf("stopped at its deadline of %d s", state.DeadlineSeconds)
 	case end.job.Status == "":
-		return "unknown to Ray"
+		return "not known to Ray"
 	case end.job.ExitCode != nil:
 		return fmt.Sprintf("%s (exit status %d)", end.job.Status, *end.job.ExitCode)
 	default:

@@ -63,11 +63,11 @@ func hang() judged {
 
 func refusedInPreflight() *refusal.Refusal {
 	finding := report.Finding{
-		Code: "efa-device-missing", Severity: report.Error, Text: "node n1: allocatable vpc.amazonaws.com/efa = 0, wanted 1",
+		Code: "efa-device-missing", Severity: report.Error, Text: "node n1: allocatable vpc.amazonaws.com/efa = 0, required: 1",
 		Cause: "no pod of the EFA device plugin runs on this node", Next: "kubectl describe node n1",
 	}
 	o := operation{in: jobs.Inputs{HourlyUSD: 9.55}}
-	return o.refusedBefore(run{}, []report.Finding{finding}).Refusal
+	return o.refusedByPreflight(run{}, []report.Finding{finding}).Refusal
 }
 
 func cutOff() *refusal.Refusal {

@@ -246,7 +246,7 @@ func TestRefusedBeforeTheJob(t *testing.T) {
 
 	err = w.up()
 	assert.Less(t, w.time().Sub(began), 2*time.Minute, "waiting brings no device to a node without its plugin, and costs money")
-	require.ErrorContains(t, err, "refused before the job: verdict none")
+	require.ErrorContains(t, err, "refused by the preflight; no job was run")
 	require.ErrorContains(t, err, "n2")
 	assert.Equal(t, "none", w.text("verdict"))
 	assert.Equal(t, []string{"efa-device-missing"}, codes(w))
@@ -270,7 +270,7 @@ func TestPreflightWaitsForTheCluster(t *testing.T) {
 	require.NoError(t, w.up())
 }
 
-// TestAnotherClusterProvedNothing plays a cluster that was made anew: the same
+// TestAnotherClusterProvedNothing simulates a re-created cluster: the same
 // name and settings, another kubeconfig, no record.
 func TestAnotherClusterProvedNothing(t *testing.T) {
 	t.Parallel()

@@ -42,7 +42,7 @@ func (w *world) crash() {
 	head.Status.ContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}
 	_, err = w.kube.CoreV1().Pods("ray").UpdateStatus(w.t.Context(), head, metav1.UpdateOptions{})
 	require.NoError(w.t, err)
-	w.deaf = func() bool { return true }
+	w.blocked = func() bool { return true }
 }
 
 // An id without an instance would be accepted by the engine and by nothing after.
@@ -68,8 +68,8 @@ func TestHeadThatDoesNotAnswerIsNotTakenForGone(t *testing.T) {
 		abandon string
 		want    error
 	}{
-		{"running", func(w *world) { w.deaf = func() bool { return true } }, "", gate.ErrUnreachable},
-		{"running, and given up", func(w *world) { w.deaf = func() bool { return true } }, "c", nil},
+		{"running", func(w *world) { w.blocked = func() bool { return true } }, "", gate.ErrUnreachable},
+		{"running, and given up", func(w *world) { w.blocked = func() bool { return true } }, "c", nil},
 		{"crashing", (*world).crash, "", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -97,8 +97,7 @@ func TestClusterThatAnswersIsNotGone(t *testing.T) {
 	require.ErrorIs(t, w.destroy(), gate.ErrUnreachable)
 }
 
-// A head that starts again while the update comes by is waited for, and its job
-// is found.
+// The update waits for a restarting head and finds its job.
 func TestHeadThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -106,7 +105,7 @@ func TestHeadThatIsNotThereYetIsWaitedFor(t *testing.T) {
 	w.end(rayapi.Succeeded)
 	w.inputs["startupSeconds"] = property.New(600.0)
 	begun := w.time()
-	w.deaf = func() bool { return w.time().Sub(begun) < 2*time.Minute }
+	w.blocked = func() bool { return w.time().Sub(begun) < 2*time.Minute }
 	require.NoError(t, w.up())
 	assert.Equal(t, 1, w.submitted())
 	assert.Equal(t, "efa", w.text("verdict"))
@@ -118,7 +117,7 @@ func TestCrashingHeadIsExplained(t *testing.T) {
 	require.NoError(t, w.up())
 	w.inputs["amiRelease"] = property.New("other")
 	w.crash()
-	require.ErrorContains(t, w.up(), "refused before the job")
+	require.ErrorContains(t, w.up(), "refused by the preflight")
 	assert.Contains(t, codes(w), "ray-pod-not-ready")
 }
 
@@ -154,8 +153,7 @@ func TestAdoptedJobKeepsItsCounters(t *testing.T) {
 	assert.False(t, w.state.Get("efaCounters").IsNull())
 }
 
-// A preflight that refuses the next attempt must not leave the last one, which it
-// stopped, to be taken for proof.
+// If the preflight refuses the next attempt, the stopped one must not become proof.
 func TestAttemptThatIsPassedOverIsNeverAdopted(t *testing.T) {
 	t.Parallel()
 	for _, status := range []rayapi.JobStatus{rayapi.Running, rayapi.Succeeded} {
@@ -167,7 +165,7 @@ func TestAttemptThatIsPassedOverIsNeverAdopted(t *testing.T) {
 			wanted := w.inputs["amiRelease"]
 			w.inputs["amiRelease"] = property.New("other")
 			w.devices(0)
-			require.ErrorContains(t, w.up(), "refused before the job")
+			require.ErrorContains(t, w.up(), "refused by the preflight")
 
 			w.devices(1)
 			w.inputs["amiRelease"] = wanted
@@ -178,8 +176,7 @@ func TestAttemptThatIsPassedOverIsNeverAdopted(t *testing.T) {
 	}
 }
 
-// TestStateOfAnotherVersion takes fields away and adds one, as a state has that a
-// checkout of another day wrote.
+// TestStateOfAnotherVersion takes fields away and adds one, as in a state of another release.
 func TestStateOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -327,10 +324,10 @@ func TestDeadDashboardIsReported(t *testing.T) {
 		t.Parallel()
 		w := newWorld(t)
 		w.inputs["startupSeconds"] = property.New(3600.0)
-		w.deaf = func() bool { return true }
+		w.blocked = func() bool { return true }
 		began := w.time()
 		err := w.up()
-		require.ErrorContains(t, err, "Ray's dashboard in it does not answer")
+		require.ErrorContains(t, err, "Ray's dashboard cannot be reached")
 		require.ErrorContains(t, err, "kubectl -n ray delete pod head")
 		assert.Less(t, w.time().Sub(began), 10*time.Minute)
 	})
@@ -339,9 +336,9 @@ func TestDeadDashboardIsReported(t *testing.T) {
 		w := newWorld(t)
 		w.inputs["deadlineSeconds"] = property.New(36000.0)
 		w.script = func(*rayapi.Job) {}
-		w.deaf = func() bool { return w.submitted() > 0 && w.ray.Seen("GET /api/v0/logs") > 0 }
+		w.blocked = func() bool { return w.submitted() > 0 && w.ray.Seen("GET /api/v0/logs") > 0 }
 		began := w.time()
-		require.ErrorContains(t, w.up(), "the head's pod runs, but its dashboard has not answered for 3m0s")
+		require.ErrorContains(t, w.up(), "the head's pod is running, but its dashboard has been unreachable for 3m0s")
 		assert.Less(t, w.time().Sub(began), 15*time.Minute)
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Cluster is how the gate reaches a cluster; kube.Cluster implements it.
+// Cluster is the gate's access to a cluster; kube.Cluster implements it.
 type Cluster interface {
 	Kubernetes() kubernetes.Interface
 	Ray(ctx context.Context, namespace, rayCluster string) (client *rayapi.Client, token string, err error)
@@ -27,7 +27,7 @@ type Cluster interface {
 	Account(ctx context.Context) (string, error)
 }
 
-// Environment is what the gate depends on outside this package.
+// Environment holds the gate's dependencies.
 type Environment struct {
 	Connect func(kubeconfig string) (Cluster, error)
 	// Code is the zip of the training code, Entrypoint its command.
@@ -35,16 +35,16 @@ type Environment struct {
 	Entrypoint string
 	// Rehearsed is true in a rehearsal.
 	Rehearsed bool
-	// AbandonCluster is the name of an unreachable cluster whose job may be forgotten without
-	// knowing whether it runs; usually empty.
+	// AbandonCluster is the name of an unreachable cluster whose job may be removed from the state
+	// although it may still run; usually empty.
 	AbandonCluster string
 	Now            func() time.Time
 	Sleep          func(ctx context.Context, d time.Duration) error
 	// Log shows the user one line of progress.
 	Log func(ctx context.Context, line string)
-	// Warn shows the user a warning that stays on the screen.
+	// Warn shows a warning to the user.
 	Warn func(ctx context.Context, text string)
-	// Events receives the refusal of a red update.
+	// Events receives the refusal of a failed update.
 	Events eventlog.Log
 }
 
@@ -84,16 +84,15 @@ func splitID(id string) (name, instance string, err error) {
 	return id[:i], id[i+1:], nil
 }
 
-var errForeignID = errors.New("not made by this provider; " +
-	"next: pulumi state delete URN, which forgets the job and stops nothing")
+var errForeignID = errors.New("not created by this provider; " +
+	"next: pulumi state delete URN (does not stop the job)")
 
-// proof identifies what a run with these inputs would prove.
+// proof returns the proof of a run with these inputs.
 func (t TrainingJob) proof(in jobs.Inputs) (attempt.Proof, error) {
 	return attempt.NewProof(in, attempt.Code{Revision: train.Revision(t.env.Code), Entrypoint: t.env.Entrypoint})
 }
 
-// Create runs the job, or adopts the one that a killed update left running. Nothing runs in a
-// preview.
+// Create runs the job, or continues the one of an interrupted update. In a preview it does nothing.
 func (t TrainingJob) Create(
 	ctx context.Context, req infer.CreateRequest[jobs.Inputs],
 ) (infer.CreateResponse[State], error) {
@@ -111,7 +110,7 @@ func (t TrainingJob) Create(
 	return infer.CreateResponse[State]{ID: resourceID(req.Name, instance), Output: state}, t.fail(ctx, state)
 }
 
-// Update runs a job only when the required proof is missing; other changes are stored.
+// Update runs a job only when the required proof is missing; other changes are only stored.
 func (t TrainingJob) Update(
 	ctx context.Context, req infer.UpdateRequest[jobs.Inputs, State],
 ) (infer.UpdateResponse[State], error) {
@@ -124,7 +123,7 @@ func (t TrainingJob) Update(
 		return infer.UpdateResponse[State]{}, err
 	}
 	stored := infer.UpdateResponse[State]{Output: req.State.withInputs(req.Inputs)}
-	proven := req.State.green() && proof.Matches(req.State.ProofHash)
+	proven := req.State.passed() && proof.Matches(req.State.ProofHash)
 	if req.DryRun {
 		if !proven {
 			return infer.UpdateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
@@ -149,7 +148,8 @@ func (t TrainingJob) Update(
 	return infer.UpdateResponse[State]{Output: state}, t.fail(ctx, state)
 }
 
-// fail reports a red state as an event and as the error that fails the update; nil when green.
+// fail reports a failed state as an event and returns the error for the update; nil if the state
+// passed.
 func (t TrainingJob) fail(ctx context.Context, state State) error {
 	if state.Refusal != nil {
 		if err := t.env.Events.Append(eventlog.Event{Refusal: state.Refusal}); err != nil {
@@ -159,8 +159,7 @@ func (t TrainingJob) fail(ctx context.Context, state State) error {
 	return state.failure()
 }
 
-// Read returns what is stored, and the same error again for a red state: a refresh must not turn it
-// green.
+// Read returns the stored state, and for a failed state the same error again.
 func (t TrainingJob) Read(
 	_ context.Context, req infer.ReadRequest[jobs.Inputs, State],
 ) (infer.ReadResponse[jobs.Inputs, State], error) {
@@ -173,7 +172,7 @@ func (t TrainingJob) Read(
 	return infer.ReadResponse[jobs.Inputs, State](req), req.State.failure()
 }
 
-var errNoImport = errors.New("a TrainingJob cannot be imported: declare it, and `pulumi up` runs it")
+var errNoImport = errors.New("a TrainingJob cannot be imported; next: declare it in the program and run `pulumi up`")
 
 // prepare connects to the cluster. instance and state are empty for a resource that is being created.
 func (t TrainingJob) prepare(

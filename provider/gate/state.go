@@ -1,5 +1,6 @@
-// Package gate is the TrainingJob resource: it runs a training job at most once for each proof that
-// is required, judges the evidence of every rank, and fails the update unless the verdict is efa.
+// Package gate implements the TrainingJob resource. It runs a training job at most once per
+// required proof, judges the evidence of every rank, and fails the update unless the verdict is
+// efa.
 package gate
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// State is what the stack keeps of a TrainingJob, green or red.
+// State is the state of a TrainingJob in the stack, passed or failed.
 type State struct {
 	jobs.Inputs
 
@@ -27,25 +28,25 @@ type State struct {
 	FinalLoss      *float64         `pulumi:"finalLoss,optional"`
 	WorldSize      *int             `pulumi:"worldSize,optional"`
 	Counters       *jobs.Counters   `pulumi:"efaCounters,optional"`
-	// Nodes and Pods are the cluster before the job; empty when this operation submitted none.
+	// Nodes and Pods describe the cluster before the job; empty if no job was submitted.
 	Nodes     []jobs.Node `pulumi:"nodes"`
 	Pods      []jobs.Pod  `pulumi:"pods"`
 	Rehearsed bool        `pulumi:"rehearsed"`
 	// AccountID is the AWS account of the credentials that reached the cluster; empty when unknown.
 	AccountID string `pulumi:"accountId,optional"`
-	// Refusal is why the update failed; nil when green.
+	// Refusal is why the update failed; nil if the state passed.
 	Refusal *refusal.Refusal `pulumi:"refusal,optional"`
 }
 
-// green reports whether the state passes the gate.
-func (s State) green() bool { return s.Verdict == report.EFA && s.Refusal == nil }
+// passed reports whether the state passes the gate.
+func (s State) passed() bool { return s.Verdict == report.EFA && s.Refusal == nil }
 
-// failure returns the error that keeps a red state in the stack and fails the update.
+// failure returns the error that keeps a failed state in the stack and fails the update.
 func (s State) failure() error {
-	if s.green() {
+	if s.passed() {
 		return nil
 	}
-	text := "the state holds no verdict; next: pulumi up"
+	text := "the state has no verdict; next: pulumi up"
 	if s.Refusal != nil {
 		text = s.Refusal.Error()
 	}
@@ -58,7 +59,7 @@ func (s State) withInputs(in jobs.Inputs) State {
 	return s
 }
 
-// unproven returns the state of a job that did not run, or did not run yet.
+// unproven returns the state of a job that has not run.
 func unproven(in jobs.Inputs, rehearsed bool) State {
 	return State{
 		Inputs: in, Verdict: jobs.VerdictNone, Rehearsed: rehearsed,

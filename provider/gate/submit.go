@@ -16,13 +16,13 @@ import (
 
 var errForeignJob = errors.New("another client submitted a job with this id")
 
-// submit records the next attempt, then starts its job: whatever is killed after that can be found
-// again. It returns the record as soon as it is saved, also with an error.
+// submit saves the record of the next attempt and then submits its job, so that the job can be
+// found after an interruption. It returns the saved record even with an error.
 func (o operation) submit(
 	ctx context.Context, begun run, previous *attempt.Record,
 ) (attempt.Record, error) {
 	record := attempt.Next(previous, begun.number, begun.instance, o.name, o.proof.Hash)
-	// In the record, because whoever adopts the job needs them.
+	// Stored in the record for an update that adopts the job.
 	record.Counters = preflight.ReadCounters(ctx, o.exec, begun.workers)
 	uri, err := begun.head.EnsurePackage(ctx, o.env.Code)
 	if err != nil {
@@ -32,7 +32,7 @@ func (o operation) submit(
 	if err != nil {
 		return attempt.Record{}, err
 	}
-	// As late as possible: a head that restarts from here on has lost the job.
+	// Read the session as late as possible: if the head restarts after this, the job is lost.
 	version, err := begun.head.Version(ctx)
 	if err != nil {
 		return attempt.Record{}, err
@@ -54,7 +54,7 @@ func (o operation) submit(
 		return record, err
 	}
 	if job.Metadata[attempt.MetadataNonce] != record.Nonce {
-		return record, fmt.Errorf("submitting job %q: %w; next: pulumi up, which takes the next number",
+		return record, fmt.Errorf("submitting job %q: %w; next: pulumi up (starts a new attempt)",
 			record.SubmissionID, errForeignJob)
 	}
 	o.env.Log(ctx, fmt.Sprintf("submitted attempt %d, job %s", record.Number, record.SubmissionID))
@@ -62,7 +62,7 @@ func (o operation) submit(
 }
 
 // confirmSession records the session that the job was submitted to, when the head restarted between
-// reading the session and the submission. Without that a job that runs would seem lost.
+// reading the session and the submission. Otherwise a running job would be treated as lost.
 func (o operation) confirmSession(
 	ctx context.Context, ray head, record attempt.Record,
 ) (attempt.Record, error) {
@@ -94,7 +94,7 @@ func (o operation) jobEnvironment(record attempt.Record) (map[string]string, err
 		"RAYTRAIN_NONCE":         record.Nonce,
 		"RAYTRAIN_ATTEMPT":       strconv.Itoa(record.Number),
 		"RAYTRAIN_CONFIG":        string(config),
-		// After the gate's own stop, which leaves evidence: for when no gate is left to stop the job.
+		// Later than the gate's own stop; it applies if no gate is running.
 		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(in.DeadlineSeconds + int(2*stopTimeout/time.Second)),
 		// By default Ray shows equal lines of several ranks once, and colors them.
 		"RAY_DEDUP_LOGS":   "0",

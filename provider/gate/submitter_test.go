@@ -179,7 +179,7 @@ func TestDestroyStopsAJobWithoutARecord(t *testing.T) {
 	assert.Equal(t, rayapi.Stopped, w.ray.Jobs[w.ray.Submissions[0].ID].Status)
 }
 
-// A job that holds the GPUs after a destroy would go on costing money without anyone knowing.
+// A job that still runs after destroy costs money unnoticed.
 func TestDestroyFailsWhileAJobRuns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -219,7 +219,7 @@ func TestHeadRestartDuringTheSubmission(t *testing.T) {
 	assert.True(t, slices.Contains(requests[upload:post], "GET /api/version"), "the session is read after the upload")
 }
 
-// What a dashboard answers shows that the cluster is there: giving it up would leak the job.
+// A response of the dashboard shows that the cluster exists, so the job must not be abandoned.
 func TestDestroyWhenTheDashboardAnswersWithAnError(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusInternalServerError, http.StatusUnauthorized} {
@@ -227,10 +227,10 @@ func TestDestroyWhenTheDashboardAnswersWithAnError(t *testing.T) {
 		require.NoError(t, w.up())
 		w.ray.Fail = func(*http.Request) (int, string) { return status, "Traceback" }
 		err := w.destroy()
-		require.ErrorContains(t, err, "answers with an error")
+		require.ErrorContains(t, err, "returned an error")
 		require.ErrorContains(t, err, "kubectl -n ray delete pod -l ray.io/cluster=train")
 		require.NotErrorIs(t, err, gate.ErrUnreachable)
-		assert.NotContains(t, err.Error(), gate.AbandonVariable, "no advice to forget the job")
+		assert.NotContains(t, err.Error(), gate.AbandonVariable, "no advice to remove the job from the state")
 	}
 }
 
@@ -264,7 +264,7 @@ func TestForeignJobIsNotAdopted(t *testing.T) {
 	w := newWorld(t)
 	w.ray.Fail = func(r *http.Request) (int, string) {
 		if r.Method == http.MethodPost && r.URL.Path == "/api/jobs/" {
-			// Somebody is faster, under the same id.
+			// Another update is faster, with the same id.
 			var id string
 			cfg, err := w.kube.Tracker().Get(corev1.SchemeGroupVersion.WithResource("configmaps"), "ray", "raytrain-train")
 			if err == nil {

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// jobPoll is the time between two looks at a running job.
+	// jobPoll is the polling interval for a running job.
 	jobPoll = 2 * time.Second
-	// pollTimeout bounds one look, with its retries, so that a hanging head does not delay the deadline.
+	// pollTimeout is the time limit for one poll with its retries, so that a hanging head does not
+	// delay the deadline.
 	pollTimeout = 45 * time.Second
 	// collectFirst is when evidence is first copied from a running job, and collectMost the longest
-	// time between two copies. The time doubles in between: the files are written in the first
-	// minute, and a node may fail at any time.
+	// time between two copies. The interval doubles. The files are written in the first minute, and a
+	// node can fail at any time.
 	collectFirst, collectMost = 15 * time.Second, 5 * time.Minute
-	// headTimeout is how long the head may not answer before the update ends without a verdict. The
-	// next update adopts the job.
+	// headTimeout is how long the head may be unreachable before the update ends without a verdict.
+	// The next update adopts the job.
 	headTimeout = 3 * time.Minute
-	// stopTimeout is how long a stop may take: the head kills a job 3 s after it asked, but does
-	// nothing to one that is PENDING.
+	// stopTimeout is how long a stop may take. The head kills a job after 3 s, but does not stop a
+	// PENDING one.
 	stopTimeout = 60 * time.Second
 )
 
 // outcome is how a job ended.
 type outcome struct {
 	job rayapi.Job
-	// timedOut is true when it was stopped at its deadline, or should have been; stillActive is true
-	// when it did not stop.
+	// timedOut reports whether the deadline passed, stillActive whether the job did not stop then.
 	timedOut, stillActive bool
 	// started is when the job started, or this operation, if that was earlier.
 	started time.Time
 }
 
-// wait polls the job until it is final, its deadline passes, or its head forgets it (a zero status).
-// Evidence is copied in the meantime, beside the polling, so that a log endpoint that hangs delays
-// neither status nor deadline.
+// wait polls the job until it is final, its deadline passes, or the head no longer knows it (zero
+// status). Evidence is copied in the background, so that a log endpoint that hangs delays neither
+// status nor deadline.
 func (o operation) wait(
 	ctx context.Context, begun run, collector *evidence.Collector,
 ) (outcome, error) {
@@ -57,7 +57,7 @@ func (o operation) wait(
 		case errors.Is(err, rayapi.ErrNotFound) || errors.Is(err, rayapi.ErrHeadRestarted):
 			return outcome{job: rayapi.Job{SubmissionID: begun.record.SubmissionID}, started: started}, nil
 		case err != nil && now.Sub(answered) > headTimeout:
-			return outcome{}, o.silent(ctx, begun, err)
+			return outcome{}, o.unreachable(ctx, begun, err)
 		case err != nil:
 			o.env.Log(ctx, fmt.Sprintf("job %s: no answer for %d s: %v",
 				begun.record.SubmissionID, int(now.Sub(answered).Seconds()), err))
@@ -96,7 +96,7 @@ func newCopier(ctx context.Context, collector *evidence.Collector, now time.Time
 	return &copier{ctx: ctx, cancel: cancel, collector: collector, due: now.Add(collectFirst), pause: collectFirst}
 }
 
-// poll starts a pass when it is due and the one before has ended.
+// poll starts a pass if one is due and none is running.
 func (c *copier) poll(now time.Time) {
 	if now.Before(c.due) || !c.idle() {
 		return
@@ -108,7 +108,7 @@ func (c *copier) poll(now time.Time) {
 	go func() {
 		defer close(done)
 		bounded(c.ctx, finishTimeout, func(ctx context.Context) {
-			// What is missing now may come, and is an error only at the end.
+			// Missing files are an error only at the end.
 			_ = c.collector.Collect(ctx) //nolint:errcheck // see above
 		})
 	}()
@@ -126,7 +126,8 @@ func (c *copier) idle() bool {
 	}
 }
 
-// stop ends the latest pass and waits for it: the collector is for one user at a time.
+// stop cancels the running pass and waits for it, because the collector is not safe for concurrent
+// use.
 func (c *copier) stop() {
 	c.cancel()
 	if c.done != nil {
@@ -134,17 +135,17 @@ func (c *copier) stop() {
 	}
 }
 
-// silent returns the error about a head that did not answer for headTimeout. A head whose pod runs
-// has lost its dashboard, and does not get it back by itself.
-func (o operation) silent(ctx context.Context, begun run, err error) error {
+// unreachable returns the error for a head that was unreachable for headTimeout. If its pod runs,
+// the dashboard has ended and does not restart.
+func (o operation) unreachable(ctx context.Context, begun run, err error) error {
 	err = fmt.Errorf("waiting for job %q: %w", begun.record.SubmissionID, err)
 	running, lookErr := o.headRuns(ctx)
 	switch {
 	case lookErr != nil:
-		return fmt.Errorf("%w (%w); next: pulumi up, which continues with the same job", err, lookErr)
+		return fmt.Errorf("%w (%w); next: pulumi up (continues with the same job)", err, lookErr)
 	case running:
-		return fmt.Errorf("%w; the head's pod runs, but its dashboard has not answered for %s; "+
-			"next: pulumi up, which continues with the same job, or, when it never answers: "+
+		return fmt.Errorf("%w; the head's pod is running, but its dashboard has been unreachable for %s; "+
+			"next: pulumi up (continues with the same job); if that fails again: "+
 			"kubectl -n %s delete pod -l %s (KubeRay creates a new head; the job is lost)",
 			err, headTimeout, o.in.Namespace, forward.HeadSelector(o.in.RayCluster))
 	default:
@@ -153,7 +154,7 @@ func (o operation) silent(ctx context.Context, begun run, err error) error {
 	}
 }
 
-// earliest returns when the job started: an adopted one did before this operation.
+// earliest returns the job's start time, which is before this operation for an adopted job.
 func earliest(started time.Time, job rayapi.Job) time.Time {
 	if began := time.UnixMilli(job.StartTime); job.StartTime > 0 && began.Before(started) {
 		return began

@@ -1,6 +1,6 @@
 package preflight
 
-// bytesPerElement is the least size of a number on the wire: bfloat16, in which the training code
+// bytesPerElement is the smallest element size that is sent: bfloat16, in which the training code
 // gathers parameters on GPUs (sharding.py). Gradients are float32 there, twice as much; the lower
 // bound ignores that.
 const bytesPerElement = 2
@@ -13,14 +13,14 @@ const bytesPerElement = 2
 // 2023, section 3.2; torch.distributed.fsdp.fully_shard.
 const collectivesPerStep = 2
 
-// LeastBytes returns the least that the nodes together must have sent, and received, over the
-// network for a run of FSDP: steps x collectivesPerStep x parameters x bytesPerElement x (nodes - 1).
+// MinBytes returns a lower bound for the bytes that all nodes together must send, and receive, in
+// an FSDP run: steps x collectivesPerStep x parameters x bytesPerElement x (nodes - 1).
 //
-// Each of n nodes holds 1/n of a sharded tensor of size S. An all-gather brings the other (n-1)/n
-// into every node, and a reduce-scatter takes at least as much out, however ranks within a node
-// share what they get. Over n nodes that is (n-1) S, whatever algorithm NCCL chooses (ring, tree,
-// PAT). Headers, the second all-gather and retransmissions come on top.
-func LeastBytes(parameters int64, steps, nodes int) float64 {
+// Each of n nodes holds 1/n of a sharded tensor of size S. An all-gather sends the other (n-1)/n to
+// every node, and a reduce-scatter sends at least as much, regardless of how ranks within a node
+// share data. Over n nodes that is (n-1) S, whatever algorithm NCCL chooses (ring, tree, PAT).
+// Headers, the second all-gather and retransmissions come on top.
+func MinBytes(parameters int64, steps, nodes int) float64 {
 	if parameters < 1 || steps < 1 || nodes < 2 {
 		return 0
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Check compares facts with what is wanted. No finding means that the job can be submitted. Causes
-// come before their effects: a problem of a node before the pods that wait for it.
+// Check compares facts with want. Without findings the job can be submitted. Causes come first:
+// node problems before the pods that wait for the node.
 func Check(facts Facts, want Wanted) []report.Finding {
 	var found []report.Finding
 	found = append(found, checkNodes(facts.Nodes, want)...)
@@ -43,7 +43,7 @@ func checkNode(node Node, want Wanted) []report.Finding {
 	var found []report.Finding
 	if !node.Ready {
 		found = append(found, finding("node-not-ready", "node "+node.Name+" is not Ready",
-			"its kubelet does not report: it is starting, or lost its network",
+			"the kubelet does not report its status: the node is starting or has no network",
 			"kubectl describe node "+node.Name))
 	}
 	if node.GPUs < int64(want.GPUsPerNode) {
@@ -52,7 +52,7 @@ func checkNode(node Node, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"gpu-device-missing",
 			fmt.Sprintf(
-				"node %s: allocatable %s = %d, wanted %d",
+				"node %s: allocatable %s = %d, required: %d",
 				node.Name,
 				GPUResource,
 				node.GPUs,
@@ -68,7 +68,7 @@ func checkNode(node Node, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"efa-device-missing",
 			fmt.Sprintf(
-				"node %s: allocatable %s = %d, wanted %d",
+				"node %s: allocatable %s = %d, required: %d",
 				node.Name,
 				EFAResource,
 				node.EFA,
@@ -81,9 +81,9 @@ func checkNode(node Node, want Wanted) []report.Finding {
 	return found
 }
 
-// explain returns why a device is not allocatable, from the state of its plugin's pod. deviceless is
-// the cause when the plugin itself runs.
-func explain(node Node, plugin Plugin, name, deviceless string) (cause, next string) {
+// explain returns why a device is not allocatable, from the state of its plugin's pod. noDevice is
+// the cause if the plugin runs.
+func explain(node Node, plugin Plugin, name, noDevice string) (cause, next string) {
 	switch {
 	case plugin.Pod == "" && plugin.Absent == "":
 		return fmt.Sprintf("the %s device plugin's pod on this node is starting", name),
@@ -91,21 +91,21 @@ func explain(node Node, plugin Plugin, name, deviceless string) (cause, next str
 	case plugin.Pod == "":
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
-	case plugin.Trouble != "":
+	case plugin.Reason != "":
 		return fmt.Sprintf(
 				"%s, so the %s device plugin's pod %s does not run (%s)",
-				deviceless,
+				noDevice,
 				name,
 				plugin.Pod,
-				plugin.Trouble,
+				plugin.Reason,
 			),
 			logsOf(
 				plugin.Pod,
 			)
 	default:
 		return fmt.Sprintf(
-				"%s: the %s device plugin runs (%s) and finds no device",
-				deviceless,
+				"%s: the %s device plugin (%s) runs but finds no device",
+				noDevice,
 				name,
 				plugin.Pod,
 			),
@@ -135,13 +135,13 @@ func checkPods(pods []Pod, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"ray-pods-missing",
 			fmt.Sprintf(
-				"%d head and %d worker pods of RayCluster %s, wanted 1 and %d",
+				"%d head and %d worker pods of RayCluster %s, required: 1 and %d",
 				heads,
 				workers,
 				want.RayCluster,
 				want.Nodes,
 			),
-			"the KubeRay operator has not made the pods, or is replacing them",
+			"the KubeRay operator has not created the pods yet, or is replacing them",
 			fmt.Sprintf("kubectl -n %s describe raycluster %s", want.Namespace, want.RayCluster),
 		))
 	}
@@ -175,7 +175,7 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"efa-not-requested",
 			fmt.Sprintf(
-				"pod %s requests %d %s, wanted %d",
+				"pod %s requests %d %s, required: %d",
 				pod.Name,
 				pod.EFA,
 				EFAResource,
@@ -192,15 +192,15 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 		))
 	}
 	if !pod.Ready {
-		trouble := pod.Trouble
-		if trouble == "" {
-			trouble = "starting"
+		reason := pod.Reason
+		if reason == "" {
+			reason = "starting"
 		}
 		found = append(
 			found,
 			finding(
 				"ray-pod-not-ready",
-				fmt.Sprintf("pod %s: %s", pod.Name, trouble),
+				fmt.Sprintf("pod %s: %s", pod.Name, reason),
 				podCause(pod),
 				podNext(pod, describe),
 			),
@@ -210,7 +210,7 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"pod-outdated",
 			fmt.Sprintf(
-				"pod %s was made from another template than RayCluster %s has now",
+				"pod %s was not created from the current template of RayCluster %s",
 				pod.Name,
 				want.RayCluster,
 			),
@@ -225,7 +225,7 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 			finding(
 				"image-unknown",
 				fmt.Sprintf("pod %s is ready, but its status has no imageID", pod.Name),
-				"what the pod runs cannot be compared with the wanted digest",
+				"the image of the pod cannot be verified",
 				describe,
 			),
 		)
@@ -233,7 +233,7 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 		found = append(found, finding(
 			"image-digest-mismatch",
 			fmt.Sprintf(
-				"pod %s runs %s, wanted %s",
+				"pod %s runs %s, required: %s",
 				pod.Name,
 				pod.ImageID,
 				digest(want.ImageDigest),
@@ -247,21 +247,21 @@ func checkPod(pod Pod, want Wanted) []report.Finding {
 
 func podCause(pod Pod) string {
 	switch {
-	case strings.Contains(pod.Trouble, EFAResource) || strings.Contains(pod.Trouble, GPUResource):
+	case strings.Contains(pod.Reason, EFAResource) || strings.Contains(pod.Reason, GPUResource):
 		return "no node has the devices that the pod requests"
-	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
+	case pod.Node == "" && strings.Contains(pod.Reason, "Insufficient cpu"):
 		return fmt.Sprintf(
 			"the %s requests %s CPU, more than is free on any node that it can run on",
 			pod.role(),
 			pod.CPU,
 		)
-	case pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
+	case pod.Node == "" && strings.Contains(pod.Reason, "Insufficient memory"):
 		return "the " + pod.role() + " requests more memory than is free on any node that it can run on"
 	case pod.Node == "":
-		return "the pod fits no node: resources, labels or taints do not match"
-	case strings.Contains(pod.Trouble, "Image"):
+		return "no node can run the pod: resources, labels or taints do not match"
+	case strings.Contains(pod.Reason, "Image"):
 		return "the image cannot be pulled: digest, registry or permission"
-	case strings.Contains(pod.Trouble, "wait-gcs-ready"):
+	case strings.Contains(pod.Reason, "wait-gcs-ready"):
 		return "the worker cannot reach the head's GCS (port 6379): DNS, a network policy or the head itself"
 	default:
 		return "its container has not passed its readiness probe"
@@ -275,12 +275,13 @@ func (p Pod) role() string {
 	return "Ray worker"
 }
 
-// podNext returns the command for a pod that is not ready; describe shows it.
+// podNext returns the command for a pod that is not ready; describe is the kubectl command that
+// shows the pod.
 func podNext(pod Pod, describe string) string {
 	switch {
-	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient cpu"):
+	case pod.Head && pod.Node == "" && strings.Contains(pod.Reason, "Insufficient cpu"):
 		return "pulumi config set --path ray.headCpu 3 (or a larger system.instanceType), then pulumi up; details: " + describe
-	case pod.Head && pod.Node == "" && strings.Contains(pod.Trouble, "Insufficient memory"):
+	case pod.Head && pod.Node == "" && strings.Contains(pod.Reason, "Insufficient memory"):
 		return "pulumi config set --path ray.headMemory 10Gi (or a larger system.instanceType), then pulumi up; details: " + describe
 	default:
 		return describe
@@ -305,13 +306,12 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 	switch {
 	case facts.dashboardDown():
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
-			"the head's pod is ready, but Ray's dashboard in it does not answer: the dashboard has ended "+
-				"while the rest of the head runs",
+			"the head's pod is ready, but Ray's dashboard cannot be reached: the dashboard process has ended",
 			fmt.Sprintf("kubectl -n %s delete pod %s (KubeRay creates a new head), then pulumi up; the reason: %s",
 				want.Namespace, headName(facts.Pods), logs))}
 	case facts.RayError != nil:
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
-			"Ray's dashboard on the head does not answer through the API server", logs)}
+			"Ray's dashboard cannot be reached through the API server", logs)}
 	}
 	usable := 0
 	for _, node := range facts.Ray {
@@ -325,12 +325,12 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 			finding(
 				"ray-nodes-missing",
 				fmt.Sprintf(
-					"Ray sees %d workers ALIVE with %d GPUs, wanted %d",
+					"Ray reports %d ALIVE workers with %d GPUs, required: %d",
 					usable,
 					want.GPUsPerNode,
 					want.Nodes,
 				),
-				"workers have not joined, or joined without their GPUs (a RayCluster stays ready once it was)",
+				"workers have not joined, or joined without GPUs (the RayCluster still shows ready)",
 				status,
 			),
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // CounterScript prints "DEVICE COUNTER VALUE" for each readable EFA hardware counter of a pod. The
-// EFA driver exposes them below hw_counters of each port. The provider runs it, not the script
-// that is being judged.
+// EFA driver exposes them below hw_counters of each port. The provider runs it, not the training
+// script.
 //
 // Source: amzn-drivers, kernel/linux/efa, efa_verbs.c (hw_stats names); EC2 user
 // guide, "Monitor an Elastic Fabric Adapter".
@@ -35,7 +35,7 @@ type Reading map[string]float64
 // a hundred nodes with many devices would not fit in a ConfigMap, which holds 1 MiB.
 type Readings map[string]Reading
 
-// compressFrom is the length in bytes from which the JSON of Readings is compressed.
+// compressFrom is the minimum size in bytes at which Readings are compressed.
 const compressFrom = 16 << 10
 
 // MarshalJSON returns an object, or gzip of it as a base64 text.
@@ -71,8 +71,8 @@ func (r *Readings) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*map[string]Reading)(r))
 }
 
-// ReadCounters reads the counters of every pod. It returns nil when at least one pod has none: a
-// sum over some of them would mean nothing.
+// ReadCounters reads the counters of every pod. It returns nil if any pod has none, because a
+// partial sum is meaningless.
 func ReadCounters(ctx context.Context, exec Exec, pods []string) Readings {
 	all := Readings{}
 	for _, pod := range pods {
@@ -112,9 +112,9 @@ func ParseCounters(output string) (Reading, error) {
 	return reading, nil
 }
 
-// Moved returns how much all counters increased; nil when either reading is missing, or when the
+// Increase returns the increase of the counters; nil when either reading is missing, or when the
 // devices differ, as after a pod's replacement.
-func Moved(before, after Readings) *jobs.Counters {
+func Increase(before, after Readings) *jobs.Counters {
 	if before == nil || len(before) != len(after) {
 		return nil
 	}
@@ -134,31 +134,31 @@ func Moved(before, after Readings) *jobs.Counters {
 	return &sum
 }
 
-// movement is how much one port's counters increased, by name.
-type movement map[string]float64
+// increase is the increase of one port's counters, by name.
+type increase map[string]float64
 
 // bytes returns how much a port sent and received. Whether tx_bytes and rx_bytes include RDMA
-// operations is not documented, so the larger of both ways to count is used, never their sum: a
-// value that is compared with a lower bound must not count anything twice.
-func (m movement) bytes() (tx, rx float64) {
+// operations is not documented, so the larger value is used, not the sum: nothing may be counted
+// twice.
+func (m increase) bytes() (tx, rx float64) {
 	return max(m["tx_bytes"], m["rdma_write_bytes"]+m["rdma_read_resp_bytes"]),
 		max(m["rx_bytes"], m["rdma_write_recv_bytes"]+m["rdma_read_bytes"])
 }
 
-// difference returns each port's movement; nil when the readings are not of the same counters.
-func difference(start, end Reading) map[string]movement {
+// difference returns the increase of each port; nil when the readings are not of the same counters.
+func difference(start, end Reading) map[string]increase {
 	if len(end) != len(start) {
 		return nil
 	}
-	ports := map[string]movement{}
+	ports := map[string]increase{}
 	for key, value := range start {
 		now, ok := end[key]
-		if !ok || now < value { // it was reset, so it is another one
+		if !ok || now < value { // the counter was reset
 			return nil
 		}
 		port, name, _ := strings.Cut(key, " ")
 		if ports[port] == nil {
-			ports[port] = movement{}
+			ports[port] = increase{}
 		}
 		ports[port][name] = now - value
 	}

@@ -34,11 +34,11 @@ func TestReadAndMoved(t *testing.T) {
 		"a": "efa0/ports/1 tx_bytes 110\nefa0/ports/1 rx_bytes 220\n",
 		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\nefa0/ports/1 rdma_read_bytes 7\n",
 	}), []string{"a", "b"})
-	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, preflight.Moved(before, after),
+	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, preflight.Increase(before, after),
 		"the larger of send and RDMA, not their sum")
-	assert.Nil(t, preflight.Moved(nil, after))
-	assert.Nil(t, preflight.Moved(before, nil))
-	assert.Nil(t, preflight.Moved(after, before), "a counter that went back")
+	assert.Nil(t, preflight.Increase(nil, after))
+	assert.Nil(t, preflight.Increase(before, nil))
+	assert.Nil(t, preflight.Increase(after, before), "a counter that went back")
 }
 
 func TestUnreadableIsNotZero(t *testing.T) {
@@ -51,7 +51,7 @@ func TestUnreadableIsNotZero(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestLeastBytes(t *testing.T) {
+func TestMinBytes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name         string
@@ -68,7 +68,7 @@ func TestLeastBytes(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			assert.InDelta(t, test.want, preflight.LeastBytes(test.parameters, test.steps, test.nodes), 0)
+			assert.InDelta(t, test.want, preflight.MinBytes(test.parameters, test.steps, test.nodes), 0)
 		})
 	}
 }

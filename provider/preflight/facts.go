@@ -1,6 +1,6 @@
-// Package preflight checks, before anything is submitted, whether the cluster can run the job, and
-// if not, why and what to run about it. It also reads what only the pods know: fi_info, the driver
-// and the EFA hardware counters.
+// Package preflight checks whether the cluster can run the job before the job is submitted, and
+// explains why not. It also reads facts from the pods: fi_info, the driver and the EFA hardware
+// counters.
 package preflight
 
 import (
@@ -20,16 +20,16 @@ const (
 
 // Facts is the state of the cluster at one moment.
 type Facts struct {
-	// Nodes holds the GPU nodes: those of the wanted instance type.
+	// Nodes holds the GPU nodes: those of the required instance type.
 	Nodes []Node
 	// Pods holds the RayCluster's pods.
 	Pods []Pod
-	// Ray holds the nodes that Ray knows; nil when RayError says why not.
+	// Ray holds Ray's nodes; nil if RayError is set.
 	Ray      []rayapi.Node
 	RayError error
 }
 
-// dashboardDown reports whether Ray's dashboard does not answer although the head's pod is ready.
+// dashboardDown reports whether Ray's dashboard cannot be reached although the head's pod is ready.
 func (f Facts) dashboardDown() bool {
 	return errors.Is(f.RayError, rayapi.ErrUnreachable) && slices.ContainsFunc(f.Pods, Pod.readyHead)
 }
@@ -50,10 +50,10 @@ type Node struct {
 type Plugin struct {
 	// Pod is "namespace/name"; empty when the node has none.
 	Pod string
-	// Absent is why the node has no pod of it; empty when it has one, or will have one soon.
+	// Absent is why the node has no such pod; empty if it has one or one is starting.
 	Absent string
-	// Trouble is why it does not run, such as "CrashLoopBackOff"; empty when it runs.
-	Trouble string
+	// Reason is why it does not run, such as "CrashLoopBackOff"; empty when it runs.
+	Reason string
 }
 
 // Pod is one pod of the RayCluster.
@@ -63,15 +63,15 @@ type Pod struct {
 	// Node is the node that it was bound to; empty before that.
 	Node  string
 	Ready bool
-	// Trouble is why it is not ready, in Kubernetes' words.
-	Trouble string
+	// Reason is why it is not ready, as reported by Kubernetes.
+	Reason string
 	// CPU is the Ray container's request, as Kubernetes writes it.
 	CPU string
 	// EFA is how many EFA devices the Ray container requests.
 	EFA int64
 	// ImageID is the image that the Ray container runs; empty until it runs.
 	ImageID string
-	// Group is KubeRay's name of the pod's group, Annotations are the pod's own.
+	// Group is KubeRay's name for the group of the pod, Annotations are those of the pod.
 	Group       string
 	Annotations map[string]string
 }
@@ -86,10 +86,9 @@ type Wanted struct {
 	ImageDigest string
 	Namespace   string
 	RayCluster  string
-	// Templates holds what each group's template writes on its pods; nil when the spec does not
-	// contain it.
+	// Templates holds the annotations of each group's pod template; nil if the spec has none.
 	Templates Templates
-	// RequireFIInfo is the expectation of that name. CUDA is true when the job computes on GPUs.
+	// RequireFIInfo is jobs.Expectations.RequireFIInfo. CUDA is true when the job computes on GPUs.
 	RequireFIInfo, CUDA bool
 }
 

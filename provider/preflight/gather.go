@@ -46,7 +46,7 @@ func Gather(
 	if err != nil {
 		return facts, err
 	}
-	// Without a ready head Ray cannot answer, and a request would take long.
+	// Without a ready head the request would only time out.
 	if !slices.ContainsFunc(facts.Pods, Pod.readyHead) {
 		facts.RayError = errNoHead
 		return facts, nil
@@ -100,9 +100,9 @@ func gatherNode(
 func plugin(pod *corev1.Pod) Plugin {
 	found := Plugin{Pod: pod.Namespace + "/" + pod.Name}
 	if !ready(pod) {
-		found.Trouble = trouble(pod)
-		if found.Trouble == "" {
-			found.Trouble = string(pod.Status.Phase)
+		found.Reason = reason(pod)
+		if found.Reason == "" {
+			found.Reason = string(pod.Status.Phase)
 		}
 	}
 	return found
@@ -144,7 +144,7 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 			Annotations: object.Annotations,
 			Head:        object.Labels["ray.io/node-type"] == "head",
 			Ready:       ready(object),
-			Trouble:     trouble(object),
+			Reason:      reason(object),
 		}
 		// KubeRay's Ray container is the first; others are sidecars.
 		if len(object.Spec.Containers) > 0 {
@@ -170,8 +170,8 @@ func ready(pod *corev1.Pod) bool {
 	return false
 }
 
-// trouble returns the first reason, in the order in which a pod starts, why it does not run.
-func trouble(pod *corev1.Pod) string {
+// reason returns the first reason, in the order in which a pod starts, why it does not run.
+func reason(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			return strings.TrimSpace(condition.Reason + ": " + condition.Message)

@@ -2,7 +2,7 @@ package preflight
 
 import "github.com/ray-train-efa/ray-train-efa/jobs"
 
-// NodesSeen returns what the state keeps of the nodes.
+// NodesSeen returns the nodes in the form of the state.
 func NodesSeen(facts Facts) []jobs.Node {
 	nodes := make([]jobs.Node, 0, len(facts.Nodes))
 	for _, node := range facts.Nodes {
@@ -11,7 +11,7 @@ func NodesSeen(facts Facts) []jobs.Node {
 	return nodes
 }
 
-// PodsSeen returns what the state keeps of the RayCluster's pods.
+// PodsSeen returns the RayCluster's pods in the form of the state.
 func PodsSeen(facts Facts, want Wanted) []jobs.Pod {
 	pods := make([]jobs.Pod, 0, len(facts.Pods))
 	for _, pod := range facts.Pods {

@@ -21,8 +21,8 @@ const (
 	efaPlugin    kind = "efa"
 )
 
-// owns reports whether a pod spec is the plugin's. The charts' names are settings, so any name in the
-// spec counts.
+// owns reports whether a pod spec belongs to the plugin. It looks at all names in the spec, because
+// charts can be replaced by settings.
 func (k kind) owns(name string, spec *corev1.PodSpec) bool {
 	text := name
 	for _, container := range spec.Containers {
@@ -55,7 +55,7 @@ func mismatch(spec *corev1.PodSpec, node *corev1.Node) string {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		if want, have := spec.NodeSelector[key], node.Labels[key]; have != want {
 			return fmt.Sprintf(
-				"selects the label %s=%s, and the node has %s",
+				"selects nodes with %s=%s, and the node has %s",
 				key,
 				want,
 				labelOf(node, key),

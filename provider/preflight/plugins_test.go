@@ -51,7 +51,7 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 		{"the toleration is missing", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Spec.Template.Spec.Tolerations = nil },
 			"its DaemonSet kube-system/nvidia-device-plugin lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule"},
 		{"the selector means other nodes", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Spec.Template.Spec.NodeSelector["role"] = "system" },
-			"its DaemonSet kube-system/nvidia-device-plugin selects the label role=system, and the node has role=gpu-worker"},
+			"its DaemonSet kube-system/nvidia-device-plugin selects nodes with role=system, and the node has role=gpu-worker"},
 		{"the node is cordoned for a moment", func(n *corev1.Node, _ *appsv1.DaemonSet) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule})
 		}, ""},

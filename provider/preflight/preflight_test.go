@@ -95,7 +95,7 @@ func TestCheck(t *testing.T) {
 		{
 			"the EFA plugin crashes, as it does without an EFA interface",
 			func(f *preflight.Facts) {
-				f.Nodes[0].EFA, f.Nodes[0].EFAPlugin.Trouble = 0, "CrashLoopBackOff"
+				f.Nodes[0].EFA, f.Nodes[0].EFAPlugin.Reason = 0, "CrashLoopBackOff"
 			},
 			[]string{"efa-device-missing"}, "launch template",
 		},
@@ -107,14 +107,14 @@ func TestCheck(t *testing.T) {
 		{
 			"a worker waits for a node",
 			func(f *preflight.Facts) {
-				f.Pods[1] = preflight.Pod{Name: "w1", EFA: 1, Trouble: "Unschedulable: 0/3 nodes are available: Insufficient vpc.amazonaws.com/efa"}
+				f.Pods[1] = preflight.Pod{Name: "w1", EFA: 1, Reason: "Unschedulable: 0/3 nodes are available: Insufficient vpc.amazonaws.com/efa"}
 			},
 			[]string{"ray-pod-not-ready"}, "devices",
 		},
 		{
 			"the head asks for more CPU than its node has",
 			func(f *preflight.Facts) {
-				f.Pods[0] = preflight.Pod{Name: "head", Head: true, CPU: "4", Trouble: "Unschedulable: 0/3 nodes are available: 1 Insufficient cpu"}
+				f.Pods[0] = preflight.Pod{Name: "head", Head: true, CPU: "4", Reason: "Unschedulable: 0/3 nodes are available: 1 Insufficient cpu"}
 			},
 			[]string{"ray-pod-not-ready"}, "the Ray head requests 4 CPU",
 		},
@@ -130,8 +130,8 @@ func TestCheck(t *testing.T) {
 			[]string{"image-digest-mismatch"}, "sha256:bbbb",
 		},
 		{"Ray does not answer", func(f *preflight.Facts) { f.RayError = errors.New("refused") }, []string{"ray-unreachable"}, "refused"},
-		{"a Ray worker is dead", func(f *preflight.Facts) { f.Ray[1].State = "DEAD" }, []string{"ray-nodes-missing"}, "sees 1"},
-		{"a Ray worker has no GPUs", func(f *preflight.Facts) { f.Ray[1].Resources = nil }, []string{"ray-nodes-missing"}, "sees 1"},
+		{"a Ray worker is dead", func(f *preflight.Facts) { f.Ray[1].State = "DEAD" }, []string{"ray-nodes-missing"}, "reports 1"},
+		{"a Ray worker has no GPUs", func(f *preflight.Facts) { f.Ray[1].Resources = nil }, []string{"ray-nodes-missing"}, "reports 1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestGather(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, facts.Nodes, 2)
 	assert.Equal(t, preflight.Plugin{
-		Pod: "kube-system/aws-efa-k8s-device-plugin-x", Trouble: "container efa: CrashLoopBackOff ",
+		Pod: "kube-system/aws-efa-k8s-device-plugin-x", Reason: "container efa: CrashLoopBackOff ",
 	}, facts.Nodes[0].EFAPlugin)
 	assert.Equal(t, int64(1), facts.Nodes[1].EFA)
 	require.Len(t, facts.Pods, 3)
@@ -219,5 +219,5 @@ func TestGather(t *testing.T) {
 
 	got := codes(preflight.Check(facts, wanted()))
 	assert.Equal(t, []string{"efa-device-missing", "ray-pod-not-ready", "ray-nodes-missing"}, got)
-	assert.True(t, strings.HasPrefix(facts.Pods[2].Trouble, "Unschedulable"))
+	assert.True(t, strings.HasPrefix(facts.Pods[2].Reason, "Unschedulable"))
 }

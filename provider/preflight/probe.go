@@ -7,11 +7,11 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
-// ProbeScript asks a worker pod what it has: whether libfabric finds an EFA device, and which
-// NVIDIA driver the node runs. The provider runs it, not the script that is being judged. For each
-// question it prints a line "== NAME", the program's output, and a line "== exit STATUS". AWS's
-// images keep fi_info in /opt/amazon/efa/bin, which is not on every PATH. nvidia-smi's header names
-// the newest CUDA that the loaded libcuda supports, a forward-compatible one included.
+// ProbeScript reads facts in a worker pod: whether libfabric finds an EFA device, and which NVIDIA
+// driver the node runs. The provider runs it, not the training script. For each fact it prints a
+// line "== NAME", the program's output, and a line "== exit STATUS". AWS's images keep fi_info in
+// /opt/amazon/efa/bin, which is not on every PATH. nvidia-smi's header shows the newest CUDA
+// version that the loaded libcuda supports, including a forward-compatible one.
 //
 // Source: EC2 user guide, "Get started with EFA and NCCL", on `fi_info -p efa`;
 // nvidia-smi(1).
@@ -20,12 +20,12 @@ echo "== fi_info"; fi_info -p efa 2>&1; echo "== exit $?"
 echo "== driver"; nvidia-smi --query-gpu=driver_version --format=csv,noheader 2>&1; echo "== exit $?"
 echo "== cuda"; nvidia-smi 2>&1; echo "== exit $?"`
 
-// torchScript asks for the CUDA that the image's torch was built with. It takes seconds, so it runs
-// only for a job that computes on GPUs.
+// torchScript prints the CUDA version that torch was built with. It takes seconds, so it runs only
+// for a job that computes on GPUs.
 const torchScript = `
 echo "== torch"; python -c 'import torch; print(torch.version.cuda)' 2>&1; echo "== exit $?"`
 
-// ProbeResult is one pod's answers.
+// ProbeResult holds the results of one pod.
 type ProbeResult struct {
 	FIInfo jobs.FIInfo
 	// DriverVersion and CUDAVersion are the driver's, TorchCUDA is what the image requires; each is
@@ -36,8 +36,8 @@ type ProbeResult struct {
 // Exec runs a command in a pod.
 type Exec func(ctx context.Context, pod string, command []string) (string, error)
 
-// Probe asks one pod; cuda adds what a job on GPUs requires. When the command fails, everything is
-// unknown.
+// Probe runs the probe in one pod; cuda adds what a job on GPUs requires. If the command fails, all
+// results are unknown.
 func Probe(ctx context.Context, exec Exec, pod string, cuda bool) (ProbeResult, error) {
 	script := ProbeScript
 	if cuda {
@@ -58,7 +58,7 @@ func ParseProbe(output string) ProbeResult {
 	case answer.exit == "0" && strings.Contains(answer.text, "provider: efa"):
 		result.FIInfo = jobs.FIInfoEFA
 	case answer.exit != "" && strings.Contains(answer.text, "fi_getinfo: -61"):
-		// FI_ENODATA: libfabric works and has no such provider to offer.
+		// FI_ENODATA: libfabric works but has no such provider.
 		result.FIInfo = jobs.FIInfoNone
 	}
 	if answer := answers["driver"]; answer.exit == "0" {

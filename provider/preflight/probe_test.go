@@ -104,7 +104,7 @@ func TestCheckProbe(t *testing.T) {
 				assert.Equal(t, test.severity, found[0].Severity)
 				assert.Contains(t, found[0].Text, "w1")
 				assert.NotEmpty(t, found[0].Cause)
-				assert.Contains(t, found[0].Next, "kubectl -n ")
+				assert.Regexp(t, "kubectl -n |pulumi config set ", found[0].Next)
 			}
 		})
 	}

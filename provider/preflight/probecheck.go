@@ -20,8 +20,8 @@ func minimumDriver(cudaMajor int) (int, bool) {
 	return driver, ok
 }
 
-// CheckProbe turns one pod's answers into findings. An unknown answer is never a pass where the
-// settings require one, and a note elsewhere.
+// CheckProbe returns findings for the results of one pod. An unknown result is an error if the
+// settings require it, else a note.
 func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 	var found []report.Finding
 	add := func(severity report.Severity, code, text, cause, command string) {
@@ -44,7 +44,7 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 		add(
 			severity(want.RequireFIInfo, report.Note),
 			"fi-info-unknown",
-			"fi_info -p efa gave no answer",
+			"fi_info -p efa returned no result",
 			"the image has no fi_info, or the command could not be run in the pod",
 			"fi_info -p efa",
 		)
@@ -55,7 +55,7 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 	required, imageKnown := numbers(result.TorchCUDA)
 	if !imageKnown {
 		add(report.Error, "image-cuda-unknown", "torch reported no CUDA version",
-			"the CUDA that the image requires is unknown, and so is whether the driver supports it",
+			"the CUDA version of the image is unknown, so the driver cannot be checked",
 			"python -c 'import torch; print(torch.version.cuda)'")
 		return found
 	}
@@ -67,8 +67,9 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 		add(report.Error, "driver-too-old",
 			fmt.Sprintf("NVIDIA driver %s, supporting CUDA %s; the image requires CUDA %s",
 				orUnknown(result.DriverVersion), orUnknown(result.CUDAVersion), result.TorchCUDA),
-			"the nodes' AMI is older than the image's CUDA, and KubeRay's entrypoint loads no compatible libcuda",
-			"nvidia-smi; then pulumi config set --path gpu.amiRelease with a newer release")
+			"the driver of the AMI is too old for the image's CUDA version",
+			"nvidia-smi")
+		found[len(found)-1].Next = "pulumi config set --path gpu.amiRelease RELEASE, with a newer release, then pulumi up"
 	}
 	return found
 }

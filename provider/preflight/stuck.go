@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// stallTimeout is how long a cluster may make no progress towards a device or a node for a pod. A
-// plugin that has started makes its devices allocatable, and the scheduler finds a node, within
-// seconds. Waiting longer would only cost money.
+// stallTimeout is how long the preflight waits without progress for a device or for a node for a
+// pod. Both normally take seconds.
 const stallTimeout = time.Minute
 
-// dashboardTimeout is how long the dashboard of a head that is ready may not answer. KubeRay's
-// readiness probe asks it, so it answered before; a head that restarts takes up to two minutes.
+// dashboardTimeout is how long the dashboard of a ready head may be unreachable. A restarting head
+// takes up to two minutes.
 const dashboardTimeout = 3 * time.Minute
 
 // Progress distinguishes a cluster that is still starting from one that will never be ready. The
@@ -32,13 +31,13 @@ func (p *Progress) Stalled(facts Facts, want Wanted, now time.Time) bool {
 		stuck[what] = since
 		stalled = stalled || now.Sub(since) >= limit
 	}
-	p.since = stuck // what made progress in between starts anew
+	p.since = stuck // an entry that made progress starts again
 	return stalled
 }
 
-// standstills returns what waiting does not fix: devices whose plugin will add no more, and pods
-// that cannot be scheduled although every node has its devices, and a dashboard that does not answer
-// although its head is ready. Each comes with how long it may last.
+// standstills returns the problems that waiting does not fix, with their time limits: devices whose
+// plugin will add no more, pods that cannot be scheduled although every node has its devices, and a
+// dashboard that cannot be reached although its head is ready.
 func standstills(facts Facts, want Wanted) map[string]time.Duration {
 	found := map[string]time.Duration{}
 	complete := len(facts.Nodes) >= want.Nodes
@@ -69,21 +68,21 @@ func standstills(facts Facts, want Wanted) map[string]time.Duration {
 	return found
 }
 
-// finished reports whether a plugin will add no more devices: it runs, it crashes, or it can have
-// no pod on the node.
+// finished reports whether a plugin will add no more devices: it runs, crashes, or cannot run on
+// the node.
 func (p Plugin) finished() bool {
 	if p.Pod == "" {
 		return p.Absent != ""
 	}
-	return p.Trouble == "" || strings.Contains(p.Trouble, "CrashLoopBackOff") ||
-		strings.Contains(p.Trouble, "exit status")
+	return p.Reason == "" || strings.Contains(p.Reason, "CrashLoopBackOff") ||
+		strings.Contains(p.Reason, "exit status")
 }
 
 // unschedulable reports whether the scheduler found no node for a pod. The node groups have a fixed
 // size, so no other node will come.
 func (p Pod) unschedulable() bool {
-	return p.Node == "" && strings.HasPrefix(p.Trouble, "Unschedulable") &&
-		!strings.Contains(p.Trouble, "node.kubernetes.io/")
+	return p.Node == "" && strings.HasPrefix(p.Reason, "Unschedulable") &&
+		!strings.Contains(p.Reason, "node.kubernetes.io/")
 }
 
 // lacksEFA reports whether a worker does not request its node's EFA devices.

@@ -15,7 +15,7 @@ func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
 		return func(f *preflight.Facts) { f.Nodes[0].EFA, f.Nodes[0].EFAPlugin = 0, plugin }
 	}
 	unscheduled := func(why string) func(*preflight.Facts) {
-		return func(f *preflight.Facts) { f.Pods[0] = preflight.Pod{Name: "head", Head: true, Trouble: why} }
+		return func(f *preflight.Facts) { f.Pods[0] = preflight.Pod{Name: "head", Head: true, Reason: why} }
 	}
 	tests := []struct {
 		name string
@@ -24,9 +24,9 @@ func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
 	}{
 		{"a plugin that can have no pod on the node", noEFA(preflight.Plugin{Absent: "its DaemonSet lacks a toleration"}), true},
 		{"a plugin's pod is on its way", noEFA(preflight.Plugin{}), false},
-		{"a plugin's image is being pulled", noEFA(preflight.Plugin{Pod: "a/b", Trouble: "container efa: ContainerCreating"}), false},
-		{"a plugin crashes", noEFA(preflight.Plugin{Pod: "a/b", Trouble: "container efa: CrashLoopBackOff"}), true},
-		{"a plugin just crashed", noEFA(preflight.Plugin{Pod: "a/b", Trouble: "container efa: exit status 1"}), true},
+		{"a plugin's image is being pulled", noEFA(preflight.Plugin{Pod: "a/b", Reason: "container efa: ContainerCreating"}), false},
+		{"a plugin crashes", noEFA(preflight.Plugin{Pod: "a/b", Reason: "container efa: CrashLoopBackOff"}), true},
+		{"a plugin just crashed", noEFA(preflight.Plugin{Pod: "a/b", Reason: "container efa: exit status 1"}), true},
 		{"a plugin runs without a device", noEFA(preflight.Plugin{Pod: "a/b"}), true},
 		{"a GPU plugin runs without a device", func(f *preflight.Facts) { f.Nodes[1].GPUs = 3 }, true},
 		{"the node is not ready", func(f *preflight.Facts) { f.Nodes[0].Ready, f.Nodes[0].EFA = false, 0 }, false},

@@ -2,7 +2,7 @@ package preflight
 
 import "encoding/json"
 
-// headGroup is KubeRay's name of the head's group.
+// headGroup is KubeRay's name for the group of the head.
 const headGroup = "headgroup"
 
 // Templates holds the annotations of each group's pod template, by group name. KubeRay copies them to

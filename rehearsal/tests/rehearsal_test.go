@@ -154,7 +154,7 @@ func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
 	require.NoError(t, up.command.Process.Signal(os.Interrupt))
 	exit, out := up.wait(t, patience)
 	assert.Equal(t, 2, exit)
-	assert.Contains(t, out, "interrupted before there was a verdict")
+	assert.Contains(t, out, "interrupted before the verdict")
 	assert.Equal(t, cut, k.newest(t), "the next update must find the attempt unsettled")
 
 	exit, out = raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed)

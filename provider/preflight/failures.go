@@ -17,10 +17,10 @@ import (
 // clockSkew is how far the cluster's clocks may be behind the local one.
 const clockSkew = 30 * time.Second
 
-// Casualties returns what ended in the cluster since a job began: containers, pods and Ray nodes. It
-// explains missing ranks, which the ranks' own files cannot. workers are the pods that the job ran
-// in. What cannot be read is left out: these findings only add to others.
-func Casualties(
+// Failures returns findings about containers, pods and Ray nodes that ended since the job started.
+// They explain missing ranks, which the ranks' own files cannot. workers are the pods that the job
+// ran in. It ignores errors, because the findings are only additional.
+func Failures(
 	ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted,
 	workers []string, since time.Time,
 ) []report.Finding {
@@ -34,7 +34,7 @@ func Casualties(
 		if node.State != rayapi.Alive && time.UnixMilli(node.EndTime).After(since) {
 			found = append(found, finding("ray-node-died",
 				fmt.Sprintf("Ray node %.12s (%s) is %s: %s", node.ID, node.IP, node.State, node.StateMessage),
-				"Ray lost the node while the job ran: its raylet or its machine ended",
+				"Ray lost the node while the job was running: its raylet or its machine stopped",
 				"kubectl get nodes,pods -A -o wide; kubectl get events -A --sort-by=.lastTimestamp"))
 		}
 	}
@@ -53,12 +53,12 @@ func lostPods(
 	var found []report.Finding
 	for i := range list.Items {
 		pod := &list.Items[i]
-		found = append(found, deaths(pod, since)...)
+		found = append(found, podFailures(pod, since)...)
 		workers = slices.DeleteFunc(slices.Clone(workers), func(name string) bool { return name == pod.Name })
 	}
 	for _, name := range workers {
 		found = append(found, finding("ray-pod-lost",
-			fmt.Sprintf("pod %s, in which ranks ran, no longer exists", name),
+			fmt.Sprintf("pod %s, which ran ranks of the job, no longer exists", name),
 			"the pod was deleted or evicted while the job ran, or its node was lost",
 			fmt.Sprintf("kubectl get nodes; kubectl -n %s get events --field-selector involvedObject.name=%s",
 				want.Namespace, name)))
@@ -66,8 +66,8 @@ func lostPods(
 	return found
 }
 
-// deaths returns what ended in a pod since a moment.
-func deaths(pod *corev1.Pod, since time.Time) []report.Finding {
+// podFailures returns findings about what ended in a pod since a point in time.
+func podFailures(pod *corev1.Pod, since time.Time) []report.Finding {
 	describe := fmt.Sprintf("kubectl -n %s describe pod %s", pod.Namespace, pod.Name)
 	if pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "" { // such as Evicted: DiskPressure
 		return []report.Finding{finding("ray-pod-failed",
