@@ -1,5 +1,5 @@
-# Two commands do everything: `make rehearse` shows the program at work without an AWS account, `make test` runs every
-# test. Both set up first what they need; `make help` lists the rest.
+# `make rehearse` runs the program without an AWS account, and `make test` runs all tests. Both first install what they
+# need. `make help` lists all targets.
 
 SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -9,13 +9,13 @@ SHELL       := /bin/bash
 # Packages whose tests are quick to compile with the race detector: those that link neither Pulumi's generated SDKs nor
 # the Kubernetes client, each of which takes minutes and gigabytes with it on a small machine.
 HEAVY_IMPORTS := github.com/pulumi/pulumi-(aws|kubernetes|eks)/sdk|github.com/pulumi/pulumi/(sdk|pkg)/v3|k8s.io/client-go/(kubernetes|rest)
-# One line a test package: its path, then everything that it imports, directly or not.
+# One line per test package: its path, then everything that it imports, directly or not.
 LIST_IMPORTS  := go list -test -f '{{if .ForTest}}{{.ForTest}} {{join .Deps " "}}{{end}}' ./...
 ALL   = $(LIST_IMPORTS) | cut -d' ' -f1 | sort -u
 HEAVY = $(LIST_IMPORTS) | grep -E '$(HEAVY_IMPORTS)' | cut -d' ' -f1 | sort -u
 LIGHT = comm -23 <($(ALL)) <($(HEAVY))
 
-# How long the slowest package's tests may take. Whole rehearsals run in them, on machines that may be busy.
+# Time limit of a package's tests. Some run whole rehearsals.
 TEST_TIMEOUT := 45m
 
 .PHONY: help
@@ -61,11 +61,11 @@ lint: go ## golangci-lint with the list in .golangci.yml
 	bin/golangci-lint run ./...
 
 .PHONY: golden
-golden: build ## write the golden files anew; read the difference as prose before you commit it
+golden: build ## regenerate the golden files; review the diff before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n 1 dirname | sort -u) -update
 
 .PHONY: fuzz
-fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
+fuzz: go ## run the fuzz tests, for FUZZTIME (default 1m) each
 	for dir in nccl nccl/internal/record; do \
 		for target in $$(grep -oh '^func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -c 6-); do \
 			go test ./$$dir -run '^$$' -fuzz "^$$target\$$" -fuzztime $${FUZZTIME:-1m} || exit 1; \
@@ -73,18 +73,18 @@ fuzz: go ## feed the judge broken logs, for FUZZTIME (default 1m) each
 	done
 
 .PHONY: mutation
-mutation: go ## change the judge's conditions one at a time, and list the changes that no test notices
+mutation: go ## run mutation tests of the verdict and list surviving mutants
 	go build -C tools/mutation -o $(CURDIR)/bin/gremlins github.com/go-gremlins/gremlins/cmd/gremlins
 	bin/gremlins unleash --timeout-coefficient 20 ./nccl/internal/verdict
 
 .PHONY: breaks
-breaks: build ## wire the program wrongly in every known way, one at a time, and expect its tests and a rehearsal to refuse it
+breaks: build ## break the program in every known way, one at a time, and check that its tests and a rehearsal fail
 	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all
 
 .PHONY: bench-verdict
-bench-verdict: go ## speed of the judge against grep's on the same logs
+bench-verdict: go ## compare the speed of raytrain verdict with grep
 	go run ./nccl/bench
 
 .PHONY: clean-cache
-clean-cache: go ## remove what set-up made, for every checkout
+clean-cache: go ## remove the cache of the toolchain, for all checkouts
 	@go run ./tools/setup -clean

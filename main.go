@@ -1,5 +1,5 @@
-// The ray-train-efa program runs Ray Train on EKS. An update is green only when EFA carried the
-// training traffic between nodes.
+// Command ray-train-efa is a Pulumi program that runs Ray Train on EKS. An update succeeds only if
+// the traffic between nodes used EFA.
 package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// overwrite takes over from the copies that EKS installs in every new cluster by itself.
+// overwrite replaces the self-managed add-ons that EKS installs in every new cluster.
 const overwrite = "OVERWRITE"
 
 // addon is one managed add-on.
@@ -17,13 +17,13 @@ type addon struct {
 	preserve      bool
 }
 
-// addonsBeforeNodes are DaemonSets without which a node does not become ready. They are active
-// without any node.
+// addonsBeforeNodes creates the add-ons that nodes need to become ready. They become active without
+// nodes.
 func (b builder) addonsBeforeNodes(control *controlPlane) ([]pulumi.Resource, error) {
 	var made []pulumi.Resource
 	for _, a := range []addon{
-		// Preserved at deletion, so that the CNI can still release the nodes' addresses while the nodes
-		// go. The setting is the text "true" by the add-on's schema.
+		// Preserved on deletion, so that the CNI can release the nodes' addresses while the nodes are
+		// deleted. The schema requires the string "true".
 		{name: "vpc-cni", configuration: `{"enableNetworkPolicy":"true"}`, preserve: true},
 		{name: "kube-proxy"},
 		{name: "eks-pod-identity-agent"},
@@ -37,7 +37,7 @@ func (b builder) addonsBeforeNodes(control *controlPlane) ([]pulumi.Resource, er
 	return made, nil
 }
 
-// addonsAfterNodes are Deployments, which stay degraded until there is a node for them.
+// addonsAfterNodes creates the add-ons that stay degraded until a node can run them.
 func (b builder) addonsAfterNodes(control *controlPlane, system pulumi.Resource) (pulumi.Resource, error) {
 	return b.addon(control, addon{name: "coredns"}, system)
 }

@@ -17,13 +17,13 @@ import (
 type Args struct {
 	// Name is the EKS cluster's name.
 	Name string
-	// Region is where the kubeconfig gets its tokens.
+	// Region is the AWS region in the kubeconfig.
 	Region region.Region
 	// KubernetesVersion is the EKS minor version.
 	KubernetesVersion string
 	// PublicAccessCIDRs may reach the API server from outside. With none, the public endpoint is off.
 	PublicAccessCIDRs settings.CIDRs
-	// AdminPrincipalARNs become cluster administrators beside the creator.
+	// AdminPrincipalARNs become cluster administrators, in addition to the creator.
 	AdminPrincipalARNs []string
 
 	// VPCID and the subnets come from the network.
@@ -40,18 +40,17 @@ type Args struct {
 	GPU, System settings.NodeGroup
 	// GPUType describes the GPU group's instance type.
 	GPUType capacity.InstanceType
-	// AWS is the provider that the control plane's component must be given by hand: it does not
-	// inherit one.
+	// AWS is the provider for the control plane's component, which does not inherit one.
 	AWS *aws.Provider
 }
 
-// Cluster is a running EKS cluster with its nodes.
+// Cluster is an EKS cluster with its node groups.
 type Cluster struct {
 	pulumi.ResourceState
 
-	// Name is the cluster's name as EKS confirms it.
+	// Name is the cluster's name, known once the cluster exists.
 	Name pulumi.StringOutput
-	// Kubeconfig reaches the API server; secret.
+	// Kubeconfig is the kubeconfig of the cluster. It is a secret.
 	Kubeconfig pulumi.StringOutput
 	// LaunchTemplateVersion is the version that the GPU nodes boot.
 	LaunchTemplateVersion pulumi.StringOutput
@@ -59,12 +58,12 @@ type Cluster struct {
 	GPUAMIRelease pulumi.StringOutput
 	// Kubernetes is the provider of everything inside the cluster.
 	Kubernetes *kubernetes.Provider
-	// Made is what others depend on: it waits for everything else here. The component would not do,
-	// see infra.Network.
+	// Made holds the resources to depend on; see infra.Network.Made.
 	Made []pulumi.Resource
 }
 
-// New creates the control plane, then what nodes need, then the nodes, then what needs nodes.
+// New creates the control plane, the add-ons that nodes need, the nodes, and the add-ons that need
+// nodes, in this order.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Cluster, error) {
 	c := &Cluster{}
 	if err := ctx.RegisterComponentResource("ray-train-efa:cluster:Cluster", name, c, opts...); err != nil {
@@ -83,8 +82,8 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	if err != nil {
 		return nil, err
 	}
-	// The order holds backwards too: the CNI must outlive the nodes, or their network interfaces leak
-	// and block the VPC.
+	// Deletion is in reverse order. The CNI must be deleted after the nodes; otherwise their network
+	// interfaces leak and block the deletion of the VPC.
 	ready := append(role.attachments, first...)
 	system, err := b.systemNodes(control, role.role, ready)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// adminPolicy makes a principal a cluster administrator.
+// adminPolicy is the access policy of cluster administrators.
 const adminPolicy = "eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 // controlPlane is the EKS control plane.
@@ -22,13 +22,13 @@ type controlPlane struct {
 	kubeconfig      pulumi.StringOutput
 }
 
-// logTypes are all logs that a control plane can write.
+// logTypes returns all log types of a control plane.
 func logTypes() pulumi.StringArray {
 	return pulumi.ToStringArray([]string{"api", "audit", "authenticator", "controllerManager", "scheduler"})
 }
 
-// controlPlane creates the control plane, and nothing else, with pulumi-eks: the nodes that it
-// can make know no EFA.
+// controlPlane creates only the control plane with pulumi-eks, whose node groups do not support
+// EFA.
 func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	api := eks.AuthenticationModeApi
 	yes := true
@@ -36,15 +36,15 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 		Name:    pulumi.String(b.args.Name),
 		Version: pulumi.String(b.args.KubernetesVersion),
 		VpcId:   b.args.VPCID,
-		// All of them private. Node groups name their subnet themselves.
+		// All are private. Node groups set their own subnet.
 		SubnetIds: b.args.ControlPlaneSubnetIDs,
-		// Access entries, because the aws-auth ConfigMap can be lost, and the nodes with it.
+		// Access entries, because losing the aws-auth ConfigMap would lock out the nodes.
 		AuthenticationMode: &api,
 		AccessEntries:      b.accessEntries(),
-		// One role, ours: without it the component creates one that nothing uses.
+		// Without a role the component creates one that is never used.
 		InstanceRole:         role,
 		SkipDefaultNodeGroup: &yes,
-		// The component's own CNI is of 2023 and goes in through kubectl; the add-on replaces it.
+		// The component would install a CNI of 2023 with kubectl. The vpc-cni add-on is used instead.
 		UseDefaultVpcCni:       &yes,
 		EncryptionConfigKeyArn: b.args.SecretsKeyARN.ToStringOutput().ToStringPtrOutput(),
 		EnabledClusterLogTypes: logTypes(),
@@ -54,7 +54,7 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	if len(b.args.PublicAccessCIDRs) > 0 {
 		args.PublicAccessCidrs = pulumi.ToStringArray(b.args.PublicAccessCIDRs.Strings())
 	}
-	// The role is passed as a resource, which alone is not a dependency of a remote component.
+	// Passing the role as a resource does not make a remote component depend on it.
 	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS),
 		pulumi.DependsOn([]pulumi.Resource{role}))
 	if err != nil {
@@ -69,7 +69,8 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	return c, nil
 }
 
-// accessEntries are named by the last part of the ARN, so that their order never matters.
+// accessEntries returns the access entries, keyed by the last part of the ARN so that their order
+// does not matter.
 func (b builder) accessEntries() map[string]eks.AccessEntryArgs {
 	entries := map[string]eks.AccessEntryArgs{}
 	for _, arn := range b.args.AdminPrincipalARNs {
@@ -87,7 +88,7 @@ func (b builder) accessEntries() map[string]eks.AccessEntryArgs {
 	return entries
 }
 
-// arn completes an ARN of AWS's own with the partition of the region.
+// arn returns the ARN of an AWS managed policy in the region's partition.
 func (b builder) arn(rest string) pulumi.String {
 	return pulumi.String("arn:" + b.args.Region.Partition() + ":" + rest)
 }
@@ -97,11 +98,11 @@ func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
 		func(parts []any) (string, error) {
 			endpoint, ok := parts[0].(string)
 			if !ok {
-				return "", fmt.Errorf("reading the endpoint of cluster %q: it is a %T", b.args.Name, parts[0])
+				return "", fmt.Errorf("reading the endpoint of cluster %q: unexpected type %T", b.args.Name, parts[0])
 			}
 			caData, ok := parts[1].(string)
 			if !ok {
-				return "", fmt.Errorf("reading the certificate authority of cluster %q: it is a %T", b.args.Name, parts[1])
+				return "", fmt.Errorf("reading the certificate authority of cluster %q: unexpected type %T", b.args.Name, parts[1])
 			}
 			return Kubeconfig(endpoint, caData, b.args.Name, b.args.Region)
 		}).(pulumi.StringOutput)
@@ -112,8 +113,8 @@ func (b builder) kubeconfig(cluster awseks.ClusterOutput) pulumi.StringOutput {
 	return secret
 }
 
-// kubernetesProvider is identified by the cluster's name, which is known in every preview: a
-// changed or unknown kubeconfig would otherwise replace the provider and all of its resources.
+// kubernetesProvider returns the Kubernetes provider. Its identifier is the cluster's name, which
+// is always known: otherwise a changed kubeconfig would replace the provider and all its resources.
 func (b builder) kubernetesProvider(control *controlPlane) (*kubernetes.Provider, error) {
 	provider, err := kubernetes.NewProvider(b.ctx, "kubernetes", &kubernetes.ProviderArgs{
 		Kubeconfig:        control.kubeconfig,

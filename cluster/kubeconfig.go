@@ -10,9 +10,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// Kubeconfig returns a client configuration, as JSON, that gets a new token from the AWS CLI at
-// each use: a token in it would expire after 15 minutes and be in the state. It names the region,
-// because the one of pulumi-eks 2.8.1 leaves the region to the environment
+// Kubeconfig returns a kubeconfig in JSON that gets its tokens from the AWS CLI. A static token
+// would expire after 15 minutes and be stored in the state. The region is set explicitly, because
+// the kubeconfig of pulumi-eks 2.8.1 takes it from the environment
 // (https://github.com/pulumi/pulumi-eks/issues/1038).
 func Kubeconfig(endpoint, caData, name string, in region.Region) (string, error) {
 	authority, err := base64.StdEncoding.DecodeString(caData)

@@ -1,6 +1,6 @@
 package cluster
 
-// What node groups and pods agree on.
+// Labels, taints and resources that node groups and pods share.
 const (
 	// RoleLabel distinguishes the two node groups.
 	RoleLabel = "role"
@@ -8,11 +8,11 @@ const (
 	SystemRole = "system"
 	// GPURole is RoleLabel's value on GPU nodes.
 	GPURole = "gpu-worker"
-	// GPUPresentLabel is what NVIDIA's device plugin looks for where Node Feature Discovery does not
-	// run. Without it its DaemonSet has no pod and no error
+	// GPUPresentLabel is the node label that NVIDIA's device plugin requires when Node Feature
+	// Discovery is not installed. Without the label the DaemonSet runs no pod and reports no error
 	// (https://github.com/NVIDIA/k8s-device-plugin/issues/708).
 	GPUPresentLabel = "nvidia.com/gpu.present"
-	// GPUTaint keeps everything off the GPU nodes that does not tolerate it.
+	// GPUTaint is the key of the taint of the GPU nodes.
 	GPUTaint = "nvidia.com/gpu"
 	// GPUTaintValue is the taint's value.
 	GPUTaintValue = "present"

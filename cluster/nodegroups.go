@@ -13,15 +13,14 @@ import (
 )
 
 const (
-	// gpuAMI has the NVIDIA and the EFA driver, and neither device plugin.
+	// gpuAMI contains the NVIDIA and EFA drivers, but no device plugins.
 	gpuAMI = "AL2023_x86_64_NVIDIA"
 	// systemAMI is the plain EKS AMI.
 	systemAMI = "AL2023_x86_64_STANDARD"
-	// afterFailure has the engine replace a group that failed. EKS never revives one in CREATE_FAILED,
-	// and the engine's own next try is an update without a change: the AWS provider calls nothing for
-	// it and reports success, without a node. So too after an update that failed, since the state then
-	// holds what was wished for. The replacement has a name of its own (both groups are autonamed), so
-	// it may be created first.
+	// afterFailure makes the engine replace a failed node group. EKS does not repair a group in
+	// CREATE_FAILED, and the next update would have no changes, so the AWS provider would report
+	// success without any nodes. The same holds after a failed update, because the state then has the
+	// new inputs. The replacement can be created first, because both groups are autonamed.
 	//
 	// Sources: initErrorSpecialKey in the engine's step_generator.go;
 	// https://github.com/pulumi/pulumi/issues/21458; resourceNodeGroupUpdate in
@@ -29,7 +28,7 @@ const (
 	afterFailure = "#initerror"
 )
 
-// gpuNodes is the GPU node group with what it boots.
+// gpuNodes is the GPU node group and the version of its launch template.
 type gpuNodes struct {
 	group                 *awseks.NodeGroup
 	launchTemplateVersion pulumi.StringOutput
@@ -52,9 +51,9 @@ func (b builder) systemNodes(control *controlPlane, role *iam.Role, after []pulu
 	return group, nil
 }
 
-// gpuNodes creates the group that trains. A changed template or AMI replaces it, the old nodes
-// first: EKS would else start up to two more nodes beside the old ones, for which there is mostly
-// neither quota nor room in the placement group.
+// gpuNodes creates the GPU node group. A changed template or AMI replaces it, and the old nodes are
+// deleted first: a rolling update by EKS needs up to two more nodes, for which there is usually no
+// quota and no capacity.
 func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.Resource) (*gpuNodes, error) {
 	template, err := b.gpuTemplate(control)
 	if err != nil {
@@ -78,8 +77,8 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 	return &gpuNodes{group: group, launchTemplateVersion: templateVersion(template)}, nil
 }
 
-// nodeGroup is what both groups have: a fixed size, an AMI that does not move, and one subnet in
-// one zone.
+// nodeGroup returns the arguments that both groups share: a fixed size, a pinned AMI release, and
+// one subnet.
 func (b builder) nodeGroup(
 	control *controlPlane, role *iam.Role, group settings.NodeGroup, template *ec2.LaunchTemplate,
 ) *awseks.NodeGroupArgs {
@@ -98,8 +97,8 @@ func (b builder) nodeGroup(
 	}
 }
 
-// templateVersion names the newest version by its number. "$Latest" would never change, and so
-// never reach a node.
+// templateVersion returns the number of the newest version. "$Latest" never changes, so a new
+// version would not reach the nodes.
 func templateVersion(template *ec2.LaunchTemplate) pulumi.StringOutput {
 	return template.LatestVersion.ApplyT(strconv.Itoa).(pulumi.StringOutput) //nolint:forcetypeassert // follows from Itoa
 }

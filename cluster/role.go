@@ -8,7 +8,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// nodeRole is the role of all nodes and what it may do.
+// nodeRole is the IAM role of the nodes with its policy attachments.
 type nodeRole struct {
 	role        *iam.Role
 	attachments []pulumi.Resource
@@ -29,7 +29,7 @@ type policyPrincipal struct {
 	Service string `json:"Service"`
 }
 
-// nodePolicies are what EKS requires of a node's role, by the name of the attachment.
+// nodePolicies returns the policies that EKS requires for a node role.
 // Source: EKS user guide, "Amazon EKS node IAM role".
 func nodePolicies() []struct{ name, policy string } {
 	return []struct{ name, policy string }{

@@ -10,9 +10,9 @@ import (
 const (
 	// rootDevice is the root volume of the Amazon Linux 2023 AMIs of EKS.
 	rootDevice = "/dev/xvda"
-	// podHops lets a pod, one hop behind its node, reach the instance metadata service.
+	// podHops is the hop limit that lets pods reach the instance metadata service.
 	podHops = 2
-	// nodeHops keeps the service to the node: nothing on a system node has to read it from a pod.
+	// nodeHops is the hop limit that allows only the node itself.
 	nodeHops = 1
 )
 
@@ -30,8 +30,8 @@ func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error)
 			DeviceIndex:         pulumi.Int(nic.Device),
 			InterfaceType:       pulumi.String(string(nic.Type)),
 			DeleteOnTermination: pulumi.String("true"),
-			// EKS adds its own group only to templates that name none: without it the node reaches neither
-			// the API server nor CoreDNS, without ours EFA has no way from node to node.
+			// EKS adds its security group only to templates without groups. Nodes need it to reach the API
+			// server and CoreDNS, and the EFA group to reach each other.
 			SecurityGroups: pulumi.StringArray{control.securityGroupID, b.args.EFASecurityGroupID},
 		})
 	}
@@ -55,7 +55,8 @@ func (b builder) newTemplate(name string, args *ec2.LaunchTemplateArgs) (*ec2.La
 	return template, nil
 }
 
-// template is what both templates have: an encrypted root volume, and metadata by IMDSv2 only.
+// template returns the arguments that both templates share: an encrypted root volume and IMDSv2
+// only.
 func (b builder) template(name string, volumeGiB, hops int) *ec2.LaunchTemplateArgs {
 	tags := pulumi.StringMap{"Name": pulumi.String(b.args.Name + "-" + name)}
 	return &ec2.LaunchTemplateArgs{

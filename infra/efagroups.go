@@ -12,19 +12,20 @@ import (
 type EFAGroupsArgs struct {
 	// ClusterName goes into tags.
 	ClusterName string
-	// VPCID is where the security group lives.
+	// VPCID is the VPC of the security group.
 	VPCID pulumi.StringInput
 }
 
-// EFAGroups are what EFA needs outside the instances: a security group and a placement group.
+// EFAGroups is the security group and the placement group of the GPU nodes: a security group and a
+// placement group.
 type EFAGroups struct {
 	pulumi.ResourceState
 
-	// SecurityGroupID is the group that lets its members send each other everything.
+	// SecurityGroupID is a security group that allows all traffic between its members.
 	SecurityGroupID pulumi.StringOutput
 	// PlacementGroupName is the cluster placement group of the GPU nodes.
 	PlacementGroupName pulumi.StringOutput
-	// Made is what others depend on, for the reason given at Network.
+	// Made holds the resources to depend on; see Network.Made.
 	Made []pulumi.Resource
 }
 
@@ -50,8 +51,8 @@ func NewEFAGroups(
 	}
 	// Both directions are needed: EFA traffic is not IP, and the usual egress to 0.0.0.0/0 does not
 	// cover it. Without the egress rule libfabric reports error 4126
-	// (https://github.com/gardener/gardener-extension-provider-aws/issues/1832) or NCCL hangs in
-	// set-up. EKS's own group has such rules too on 1.33 and later, unless they were removed.
+	// (https://github.com/gardener/gardener-extension-provider-aws/issues/1832) or NCCL hangs while it
+	// connects. EKS's own group has such rules too on 1.33 and later, unless they were removed.
 	ingress, err := vpc.NewSecurityGroupIngressRule(ctx, "efa-self", &vpc.SecurityGroupIngressRuleArgs{
 		SecurityGroupId:           group.ID(),
 		ReferencedSecurityGroupId: group.ID(),
@@ -59,7 +60,7 @@ func NewEFAGroups(
 		Description:               pulumi.String("EFA from the other GPU nodes"),
 	}, parent)
 	if err != nil {
-		return nil, fmt.Errorf("letting EFA in: %w", err)
+		return nil, fmt.Errorf("allowing EFA ingress: %w", err)
 	}
 	egress, err := vpc.NewSecurityGroupEgressRule(ctx, "efa-self", &vpc.SecurityGroupEgressRuleArgs{
 		SecurityGroupId:           group.ID(),
@@ -68,7 +69,7 @@ func NewEFAGroups(
 		Description:               pulumi.String("EFA to the other GPU nodes"),
 	}, parent)
 	if err != nil {
-		return nil, fmt.Errorf("letting EFA out: %w", err)
+		return nil, fmt.Errorf("allowing EFA egress: %w", err)
 	}
 	placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
 		Strategy: pulumi.String("cluster"),

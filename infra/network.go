@@ -12,7 +12,7 @@ import (
 
 // NetworkArgs describes the network.
 type NetworkArgs struct {
-	// Region names the S3 endpoint's service.
+	// Region is the region of the S3 endpoint.
 	Region region.Region
 	// ClusterName is the EKS cluster that the subnets are tagged for.
 	ClusterName string
@@ -21,18 +21,19 @@ type NetworkArgs struct {
 	// AvailabilityZone is the zone that the settings name, if any. A network in another zone is
 	// refused.
 	AvailabilityZone region.Zone
-	// Zone is where a new network puts every node and the NAT gateway: traffic through a gateway in
-	// another zone would cost twice.
+	// Zone is the zone of the nodes and the NAT gateway of a new network. Traffic through a gateway in
+	// another zone is charged twice.
 	Zone region.Zone
-	// OtherZones would do as well as Zone: an existing network in one of them stays there.
+	// OtherZones are the other zones that offer both instance types. An existing network in one of
+	// them is kept.
 	OtherZones []region.Zone
-	// ControlPlaneZone is the second zone that EKS requires, of a new network.
+	// ControlPlaneZone is the second zone that EKS requires.
 	ControlPlaneZone region.Zone
 	// Refuse reports a zone that is refused and returns the error that ends the update.
 	Refuse func(error) error
 }
 
-// Network is a VPC over two zones, of which only the first ever holds a node.
+// Network is a VPC in two zones. All nodes are in the first one.
 type Network struct {
 	pulumi.ResourceState
 
@@ -40,13 +41,13 @@ type Network struct {
 	VPCID pulumi.StringOutput
 	// NodeSubnetID is the one private subnet of all nodes.
 	NodeSubnetID pulumi.StringOutput
-	// Zone is where that subnet is, which may be another zone than a new network's would be.
+	// Zone is the zone of that subnet. For an existing network it can differ from NetworkArgs.Zone.
 	Zone pulumi.StringOutput
 	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
 	ControlPlaneSubnetIDs pulumi.StringArrayOutput
-	// Made is what others depend on. The component itself would not do: the SDK for Go notes a
-	// component's children only while it registers them, so that a dependency on it may see some of
-	// them or none.
+	// Made holds the resources that others must depend on. A dependency on the component itself is not
+	// enough: the Go SDK records its children while they are registered, so the dependency may miss
+	// some.
 	Made []pulumi.Resource
 }
 
@@ -74,13 +75,13 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	b.vpc = vpc.ID()
 	b.made = append(b.made, vpc)
 
-	// The zone of the nodes' subnet decides that of the others. The stack creates no load balancer;
-	// the tags allow one without a change of the subnets.
+	// The other subnets use the zone of the nodes' subnet. The tags allow load balancers, which this
+	// stack does not create.
 	nodes, err := b.subnet("nodes", layout.Nodes, pulumi.String(args.Zone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
 	}
-	n.Zone = existing(nodes, args)
+	n.Zone = nodeZone(nodes, args)
 	public, err := b.subnet("public", layout.Public, n.Zone, "kubernetes.io/role/elb")
 	if err != nil {
 		return nil, err
@@ -109,7 +110,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	return n, nil
 }
 
-// networkBuilder carries what every part of a network needs.
+// networkBuilder holds the values that all parts of a network share.
 type networkBuilder struct {
 	ctx    *pulumi.Context
 	args   *NetworkArgs
@@ -126,15 +127,14 @@ func (b *networkBuilder) tags(name string, more map[string]string) pulumi.String
 	return tags
 }
 
-// subnet creates a subnet that stays in its zone. The zone is computed again in each
-// run, and another one would replace the subnet: its successor, created first, has the same block,
-// which EC2 refuses (InvalidSubnet.Conflict).
+// subnet creates a subnet and ignores later changes of its zone. A change would replace the subnet,
+// and EC2 refuses a new subnet with the same block (InvalidSubnet.Conflict).
 func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.StringInput, role string) (*ec2.Subnet, error) {
 	subnet, err := ec2.NewSubnet(b.ctx, name, &ec2.SubnetArgs{
 		VpcId:            b.vpc,
 		CidrBlock:        pulumi.String(block.String()),
 		AvailabilityZone: zone,
-		// Even in the public subnet nothing gets an address by itself: the NAT gateway brings its own.
+		// No instance gets a public address; the NAT gateway has its own.
 		MapPublicIpOnLaunch: pulumi.Bool(false),
 		Tags: b.tags(name, map[string]string{
 			"kubernetes.io/cluster/" + b.args.ClusterName: "shared",
@@ -148,7 +148,8 @@ func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.Str
 	return subnet, nil
 }
 
-// routes sends the public subnet to the internet and the private ones through one NAT gateway.
+// routes creates the routes: from the public subnet to the internet gateway, from the private ones
+// to one NAT gateway.
 func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTable, error) {
 	internet, err := ec2.NewInternetGateway(b.ctx, "internet", &ec2.InternetGatewayArgs{
 		VpcId: b.vpc, Tags: b.tags("internet", nil),
@@ -171,7 +172,7 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 	if err != nil {
 		return nil, fmt.Errorf("creating the NAT gateway's address: %w", err)
 	}
-	// The gateway needs the way out from the moment it exists, and must lose it last.
+	// The route must exist before the NAT gateway and be deleted after it.
 	nat, err := ec2.NewNatGateway(b.ctx, "nat", &ec2.NatGatewayArgs{
 		AllocationId: address.ID(), SubnetId: public.ID(), Tags: b.tags("nat", nil),
 	}, b.parent, pulumi.DependsOn([]pulumi.Resource{publicRoute}))
@@ -192,8 +193,8 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 	return privateTable, nil
 }
 
-// table creates a route table for subnets. The association is named after the subnet's role, so
-// that order never matters.
+// table creates a route table for subnets. Associations are named after the subnets, so their order
+// does not matter.
 func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteTable, error) {
 	table, err := ec2.NewRouteTable(b.ctx, name, &ec2.RouteTableArgs{VpcId: b.vpc, Tags: b.tags(name, nil)}, b.parent)
 	if err != nil {
@@ -211,7 +212,8 @@ func (b *networkBuilder) table(name string, subnets ...*ec2.Subnet) (*ec2.RouteT
 	return table, nil
 }
 
-// s3Endpoint is free. Layers of ECR images, which are in S3, then cost no NAT gateway traffic.
+// s3Endpoint creates a gateway endpoint for S3, which is free. ECR image layers then do not go
+// through the NAT gateway.
 func (b *networkBuilder) s3Endpoint(private *ec2.RouteTable) error {
 	endpoint, err := ec2.NewVpcEndpoint(b.ctx, "s3", &ec2.VpcEndpointArgs{
 		VpcId:           b.vpc,

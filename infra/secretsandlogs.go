@@ -8,26 +8,26 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
-// keyDeletionDays is the shortest wait that KMS allows. A key that is pending deletion costs
-// nothing.
+// keyDeletionDays is the shortest deletion window that KMS allows. A key that is pending deletion
+// costs nothing.
 const keyDeletionDays = 7
 
 // SecretsAndLogsArgs describes the key and the log group.
 type SecretsAndLogsArgs struct {
-	// ClusterName names the log group, by a rule of EKS.
+	// ClusterName is part of the log group's name, as EKS requires.
 	ClusterName string
 	// LogRetentionDays is how long log lines are kept.
 	LogRetentionDays int
 }
 
-// SecretsAndLogs must exist before the control plane and be deleted after it: the KMS key of its
-// secrets and its log group.
+// SecretsAndLogs is the KMS key for Kubernetes secrets and the log group of the control plane. Both
+// are created before the control plane and deleted after it.
 type SecretsAndLogs struct {
 	pulumi.ResourceState
 
 	// KeyARN is the KMS key.
 	KeyARN pulumi.StringOutput
-	// Made is what others depend on, for the reason given at Network.
+	// Made holds the resources to depend on; see Network.Made.
 	Made []pulumi.Resource
 }
 

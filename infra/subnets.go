@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// Layout is the address plan of the VPC.
+// Layout holds the CIDR blocks of the subnets.
 type Layout struct {
 	// Nodes is half of the VPC: with the VPC CNI every pod takes an address of the node's subnet.
 	Nodes netip.Prefix
@@ -16,11 +16,11 @@ type Layout struct {
 	ControlPlane netip.Prefix
 }
 
-// Plan cuts the VPC: the first half for nodes, then a sixteenth each for the public and the second
-// control-plane subnet.
+// Plan divides the VPC: the first half is for nodes, then a sixteenth each for the public subnet
+// and the second control-plane subnet.
 func Plan(vpc netip.Prefix) (Layout, error) {
 	if !vpc.Addr().Is4() || vpc.Bits() > 20 {
-		return Layout{}, fmt.Errorf("cutting VPC %q into subnets: an IPv4 block of /20 or larger is needed", vpc)
+		return Layout{}, fmt.Errorf("dividing VPC %q into subnets: it must be an IPv4 block of /20 or larger", vpc)
 	}
 	size := uint32(1) << (32 - vpc.Bits())
 	at := func(offset uint32, bits int) netip.Prefix {

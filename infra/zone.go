@@ -11,13 +11,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// CodeZone is the code of the refusal of a zone in which the existing subnets are not.
+// CodeZone is the refusal code for a zone other than that of the existing subnets.
 const CodeZone = "zone-changed"
 
-// existing is the zone of the nodes' subnet, or an error where the nodes may not be there.
-// Resources in another zone take theirs from here, so that a refusal reaches neither control plane
-// nor nodes. The subnet's zone is an input and so is known in a preview too.
-func existing(nodes *ec2.Subnet, args *NetworkArgs) pulumi.StringOutput {
+// nodeZone returns the zone of the nodes' subnet, or an error if the nodes may not be there. The
+// other subnets depend on it, so no control plane or node is created after a refusal. The subnet's
+// zone is an input and so is known in a preview too.
+func nodeZone(nodes *ec2.Subnet, args *NetworkArgs) pulumi.StringOutput {
 	zone := nodes.AvailabilityZone.ApplyT(func(zone string) (string, error) {
 		return zone, args.Refuse(checkZone(region.Zone(zone), args))
 	})
@@ -30,7 +30,7 @@ func checkZone(zone region.Zone, args *NetworkArgs) error {
 		return &refusal.Refusal{
 			Code: CodeZone, Summary: "refused: " + checked + " (" + CodeZone + ")", Cause: cause,
 			Next:    "pulumi destroy, then pulumi up; or " + stay + " to keep the stack where it is",
-			Billing: "what is running, until `pulumi destroy`",
+			Billing: "the existing resources of this stack, until `pulumi destroy`",
 		}
 	}
 	switch {
@@ -44,14 +44,13 @@ func checkZone(zone region.Zone, args *NetworkArgs) error {
 		return refuse("gpu.instanceType and system.instanceType",
 			fmt.Sprintf("the zone of an existing stack cannot change: its subnets are in %s, "+
 				"and both types are offered in %v only", zone, allowed),
-			"set the types back")
+			fmt.Sprintf("pulumi config set --path gpu.instanceType TYPE, with a type that %s offers,", zone))
 	}
 	return nil
 }
 
-// secondZone is the control plane's other zone. Where an update was interrupted between the
-// subnets, the nodes may be in the very zone that is now planned for it; the planned zone of the
-// nodes is free then.
+// secondZone returns the second zone of the control plane. If an interrupted update left the nodes'
+// subnet in the zone planned for the control plane, it returns the zone planned for the nodes.
 func secondZone(nodes pulumi.StringOutput, args *NetworkArgs) pulumi.StringOutput {
 	second := nodes.ApplyT(func(zone string) string {
 		if region.Zone(zone) == args.ControlPlaneZone {

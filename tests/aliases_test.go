@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Stacks of an earlier release must keep their resources: each of their URNs is one of this
-// program's, or an alias of one.
+// Resources of earlier releases must be kept: each of their URNs is a current URN or an alias.
 func TestURNsOfEarlierStacksAreKept(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/urns-formerly.txt")

@@ -12,16 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// modulePath begins the import path of every package of this project.
+// modulePath is the module path of this project.
 const modulePath = "github.com/ray-train-efa/ray-train-efa"
 
-// part is a folder with everything below it that is not a part of its own.
+// part is a folder with its subfolders, except those that are parts themselves.
 type part struct {
 	folder string
 	// imports are the folders of this project that the part's packages may import, beside its own. Each
 	// stands for everything below it.
 	imports []string
-	// without are modules that the part must not need, not even indirectly.
+	// without lists modules that the part must not import, directly or indirectly.
 	without []string
 }
 

@@ -125,8 +125,8 @@ func TestBadSettingsMakeNothing(t *testing.T) {
 	assert.Empty(t, r.all())
 }
 
-// The control plane of an old version costs six times as much, and the table says so; what EKS
-// answers and nobody knows costs no less.
+// The control plane of an old version costs six times as much, and the table shows it; an unknown
+// support status has the same price.
 func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -161,8 +161,8 @@ func TestNodesStayOutOfLocalZones(t *testing.T) {
 	assert.Equal(t, "us-east-2b", green(t, options{cloud: &region}).export(t, "availabilityZone"))
 }
 
-// A stack that is up must not be refused for its own nodes; Spot instances and other families have
-// quotas of their own.
+// An existing stack must not be refused because of its own nodes; Spot instances and other families
+// have quotas of their own.
 func TestOwnAndUncountedInstancesLeaveTheQuotaAlone(t *testing.T) {
 	t.Parallel()
 	region := generous().with(func(c *cloud) {

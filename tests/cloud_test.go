@@ -11,7 +11,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
-// machine is an instance type as DescribeInstanceTypes tells it.
+// machine is an instance type as returned by DescribeInstanceTypes.
 type machine struct {
 	vcpus, memoryMiB, gpus, efa, cards int
 }
@@ -35,7 +35,7 @@ type instance struct {
 	spot         bool
 }
 
-// generous is a region in which everything can be had.
+// generous is a region without limits.
 func generous() cloud {
 	return cloud{
 		machines: map[string]machine{
@@ -153,7 +153,7 @@ func (c cloud) instances(args resource.PropertyMap) []string {
 	return found
 }
 
-// strangers are things without this stack's tags.
+// strangers are resources without the tags of this stack.
 func strangers(count int, args resource.PropertyMap) []string {
 	if args["tags"].IsObject() {
 		return nil

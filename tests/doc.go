@@ -1,2 +1,2 @@
-// Package tests runs the whole program without a cloud and looks at what it asked for.
+// Package tests runs the whole program with a mocked engine and checks the registered resources.
 package tests

@@ -16,7 +16,7 @@ func TestAFailedResourceIsExplained(t *testing.T) {
 		says   []string
 	}{
 		{resourceName{nodeGroup, "gpu"}, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: InsufficientInstanceCapacity - no g6.12xlarge", []string{
-			`refused: could not create aws:eks:NodeGroup "gpu" (no-capacity)`, "2 x g6.12xlarge left in us-east-2b",
+			`failed: could not create aws:eks:NodeGroup "gpu" (no-capacity)`, "no capacity for 2 x g6.12xlarge in us-east-2b",
 			"availabilityZone us-east-2c", "at most $9.55 per hour",
 		}},
 		{resourceName{nodeGroup, "gpu"}, "last error: AsgInstanceLaunchFailures: VcpuLimitExceeded", []string{"(vcpu-quota)", "--quota-code L-DB2E81BA"}},
@@ -64,7 +64,7 @@ func TestAFailedUpdateHasNoVerdict(t *testing.T) {
 	}
 }
 
-// A resource without the hook would fail with the provider's words alone.
+// Without the hook only the provider's error is printed.
 func TestEveryResourceOfAWSAndKubernetesIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, made := range green(t, options{}).all() {

@@ -19,8 +19,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// update rewrites the goldens instead of comparing: `go test ./tests -update`. Read the difference
-// as prose before committing it.
+// update rewrites the goldens instead of comparing: `go test ./tests -update`. Review the diff
+// before you commit it.
 var update = flag.Bool("update", false, "rewrite testdata")
 
 func golden(t *testing.T, name, have string) {
@@ -88,8 +88,8 @@ func TestGoldenPrice(t *testing.T) {
 	golden(t, "price.txt", estimate.Table()+"\n")
 }
 
-// The head shares an m7i.xlarge with everything else that is not training. AWS's sample asks for
-// all 4 CPUs, and no pod ever starts.
+// The head shares an m7i.xlarge with everything else that is not training. AWS's sample requests
+// all 4 CPUs, so the head never starts.
 func TestGoldenSystemNode(t *testing.T) {
 	t.Parallel()
 	head := green(t, options{}).one(t, rayCluster, "train")

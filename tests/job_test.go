@@ -123,7 +123,7 @@ func TestPlatformAlone(t *testing.T) {
 	assert.NotContains(t, r.exports, resource.PropertyKey("stepsPerSecond"))
 	assert.Equal(t, "1200", r.one(t, rayCluster, "train").text(t, "metadata|annotations|pulumi.com/timeoutSeconds"))
 	assert.JSONEq(t, `["condition=HeadPodReady","condition=RayClusterProvisioned"]`,
-		r.one(t, rayCluster, "train").text(t, "metadata|annotations|pulumi.com/waitFor"), "nobody else waits for it")
+		r.one(t, rayCluster, "train").text(t, "metadata|annotations|pulumi.com/waitFor"), "nothing else waits for it")
 }
 
 func TestWithAJobTheJobWaits(t *testing.T) {

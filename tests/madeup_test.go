@@ -6,8 +6,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// madeUp is what a resource has once it exists and no input says. A training job has that many
-// ranks.
+// madeUp returns the outputs of a resource that are not inputs. A training job has that many ranks.
 func madeUp(typ, name string, ranks int) resource.PropertyMap {
 	text := resource.NewProperty[string]
 	number := resource.NewProperty[float64]
@@ -61,7 +60,7 @@ func innerClusterURN(component string) string {
 	return urnOf(component, "aws:eks/cluster:Cluster", "eks-eksCluster")
 }
 
-// innerCluster is what the SDK is told of that cluster.
+// innerCluster is the cluster as returned to the SDK.
 func innerCluster(urn string, preview bool) resource.PropertyMap {
 	text := resource.NewProperty[string]
 	state, id := resource.PropertyMap{"name": text("ray-train-efa")}, ""

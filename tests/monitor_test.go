@@ -33,16 +33,16 @@ type registration struct {
 // call is one function of a provider as the program called it.
 type call struct{ token, provider string }
 
-// monitor is an engine that says yes to everything and remembers what it was asked. The SDK's own
-// mocks would drop what a first preview does not know, and the stack's outputs altogether.
-// Registrations arrive concurrently.
+// monitor is a mock engine that accepts and records all requests. The SDK's own mocks would drop
+// what a first preview does not know, and the stack's outputs altogether. Registrations arrive
+// concurrently.
 type monitor struct {
 	pulumirpc.UnimplementedResourceMonitorServer
 	pulumirpc.UnimplementedEngineServer
 
 	cloud cloud
-	// preview answers as an engine does that has made nothing yet: no ids, and outputs only where an
-	// input says them.
+	// preview responds like an engine before the first update: no ids, and outputs only where an input
+	// says them.
 	preview bool
 	// ranks is the number of ranks of the training job.
 	ranks int
@@ -66,7 +66,7 @@ type monitor struct {
 	shutDown bool
 }
 
-// keepAll is how properties travel: nothing is dropped on the way.
+// keepAll are marshal options that keep all properties.
 func keepAll() plugin.MarshalOptions {
 	return plugin.MarshalOptions{KeepUnknowns: true, KeepSecrets: true, KeepResources: true}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// outlives answers which resources must still be there while made is: whatever it names, and
-// whatever its parents and its provider name. That is the engine's rule for the order of a destroy.
+// outlives returns the resources that must exist as long as made: its dependencies and those of its
+// parents and its provider. That is the engine's rule for the order of a destroy.
 func outlives(r run, made registration) map[string]bool {
 	known := map[string]registration{}
 	for _, one := range r.all() {
@@ -59,7 +59,7 @@ func TestDestroyTakesThingsApartInOrder(t *testing.T) {
 		name         string
 		first, later []resourceName
 	}{
-		{"the job, while everything it runs on stands", []resourceName{gate}, []resourceName{ray, operator, nvidia, efa, gpu, coredns, control}},
+		{"the job is deleted before everything that it uses", []resourceName{gate}, []resourceName{ray, operator, nvidia, efa, gpu, coredns, control}},
 		{"the RayCluster, while its operator can remove its pods", []resourceName{ray}, []resourceName{operator, nvidia, efa, gpu, system}},
 		{"the RayCluster, while its namespace is closed", []resourceName{ray}, []resourceName{
 			{"kubernetes:networking.k8s.io/v1:NetworkPolicy", "default-deny-ingress"},

@@ -32,8 +32,8 @@ func TestFirstPreview(t *testing.T) {
 	assert.NotEqual(t, "efa", preview.export(t, "verdict"), "a preview has no verdict")
 }
 
-// A first update cannot reach an API server inside the VPC that it makes. That is allowed, and
-// said.
+// A first update cannot reach an API server inside the VPC that it makes. That is allowed, with a
+// warning.
 func TestAPrivateEndpointIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for _, preview := range []bool{true, false} {

@@ -150,7 +150,7 @@ func (r run) export(t *testing.T, name string) any {
 	return plain(value)
 }
 
-// refused is a run that must end with refusals. It returns their codes and what was printed.
+// refused runs the program and requires refusals. It returns their codes and what was printed.
 func (r run) refused(t *testing.T) (codes []string, printed string) {
 	t.Helper()
 	require.ErrorIs(t, r.err, stack.ErrReported)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// unknown stands for a value that nobody knows yet.
+// unknown is a placeholder for an unknown value.
 const unknown = "<unknown>"
 
 // plain turns a property into JSON-like Go values, with secrets opened and unknowns named.

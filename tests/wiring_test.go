@@ -103,7 +103,7 @@ func TestGPUNodeGroup(t *testing.T) {
 	assert.False(t, group.has("remoteAccess"), "excluded by the template")
 }
 
-// Without it the next `pulumi up` makes a group that failed green, and no node.
+// Without it the next `pulumi up` succeeds although the failed group has no nodes.
 func TestANodeGroupThatFailedIsReplaced(t *testing.T) {
 	t.Parallel()
 	r := green(t, options{})

@@ -10,14 +10,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/infra"
 )
 
-// standingIn is a stack whose nodes an earlier update put into a zone, and the control plane's
-// other subnet into another.
+// standingIn returns a stack with the subnets of an earlier update in the given zones.
 func standingIn(nodes, control string) map[string]string {
 	return map[string]string{"nodes": nodes, "public": nodes, "control-plane": control}
 }
 
-// A new run would take us-east-2b. What stands in another zone stays there, and all that is said of
-// the zone follows.
+// A new run would take us-east-2b. Resources in another zone stay there, and
+// all messages name that zone.
 func TestAStandingStackStaysInItsZone(t *testing.T) {
 	t.Parallel()
 	for name, preview := range map[string]bool{"preview": true, "up": false} {

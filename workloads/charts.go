@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// pluginNamespace holds the device plugins: their priority class is reserved for it.
+	// pluginNamespace is the namespace of the device plugins. Their priority class is allowed only
+	// there.
 	pluginNamespace = "kube-system"
-	// operatorNamespace holds the operator alone.
+	// operatorNamespace is the namespace of the KubeRay operator.
 	operatorNamespace = settings.OperatorNamespace
 )
 
-// release is one Helm release. Its name is the chart's: objects of an automatic name would block
+// release is one Helm release. It is named like the chart: objects with generated names would block
 // the next install.
 type release struct {
 	chart     string
 	origin    settings.Chart
 	namespace pulumi.StringInput
 	values    any
-	// skipAwait leaves it to the training job to find out whether the pods work.
+	// skipAwait does not wait for the release's pods; the training job checks them.
 	skipAwait bool
 }
 
-// plugins installs both device plugins. Nobody waits for their DaemonSets: where no node matches,
-// an empty one counts as ready, and where a plugin crashes a release could only say that its time
-// is up. The training job looks at what they are for, the devices that each node offers, and names
-// the node and the cause.
+// plugins installs both device plugins without waiting for their DaemonSets: an empty DaemonSet
+// counts as ready, and for a plugin that crashes Helm only reports a timeout. The training job
+// checks the allocatable devices of each node and reports the node and the cause.
 func (b builder) plugins() ([]pulumi.Resource, error) {
 	var made []pulumi.Resource
 	for _, r := range []release{
@@ -51,7 +51,7 @@ func (b builder) plugins() ([]pulumi.Resource, error) {
 	return made, nil
 }
 
-// operator installs KubeRay and waits for it, because the RayCluster's type comes with it.
+// operator installs KubeRay and waits for it, because it installs the RayCluster CRD.
 func (b builder) operator() (pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(b.ctx, operatorNamespace, &corev1.NamespaceArgs{
 		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String(operatorNamespace)},

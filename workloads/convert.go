@@ -8,7 +8,7 @@ import (
 	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 )
 
-// untyped turns a typed value into what Pulumi passes on: the one place where types are given up.
+// untyped converts a typed value to a pulumi.Map.
 func untyped(value any) (pulumi.Map, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -21,9 +21,8 @@ func untyped(value any) (pulumi.Map, error) {
 	return pulumi.ToMap(fields), nil
 }
 
-// specFields is the spec without what Go's types write for fields that are not set: null creation
-// times and empty structs, which the API server would answer with defaults of its own, to be seen
-// as drift.
+// specFields returns the spec without unset fields, such as null creation times and empty structs.
+// The API server would fill in defaults, and Pulumi would report drift.
 func specFields(cluster *rayv1.RayCluster) (map[string]any, error) {
 	text, err := json.Marshal(cluster.Spec)
 	if err != nil {
@@ -44,7 +43,7 @@ func prune(fields map[string]any) {
 			delete(fields, key)
 		case map[string]any:
 			prune(v)
-			// rayStartParams must be there even when empty: the operator's schema requires it.
+			// rayStartParams is required even if empty: the operator's schema requires it.
 			if len(v) == 0 && key != "rayStartParams" {
 				delete(fields, key)
 			}

@@ -14,10 +14,10 @@ const (
 	rayNodeTypeLabel = "ray.io/node-type"
 )
 
-// policies close the namespace to everybody but the Ray cluster's own pods. Ingress only: jobs load
-// models and data from anywhere. The dashboard is reached through a port-forward, which comes from
-// the node and is no pod's traffic. Between the pods all ports are open, because NCCL's bootstrap
-// takes random ones.
+// policies allow ingress to the namespace only from pods of the Ray cluster. Egress is open,
+// because jobs load models and data. The dashboard is reached by port-forward, which network
+// policies do not affect. All ports are open between the pods, because NCCL's bootstrap uses random
+// ports.
 func (b builder) policies() ([]pulumi.Resource, error) {
 	ingress := pulumi.StringArray{pulumi.String("Ingress")}
 	deny, err := networkingv1.NewNetworkPolicy(b.ctx, "default-deny-ingress", &networkingv1.NetworkPolicyArgs{
@@ -28,7 +28,7 @@ func (b builder) policies() ([]pulumi.Resource, error) {
 		},
 	}, b.options...)
 	if err != nil {
-		return nil, fmt.Errorf("closing namespace %q: %w", b.args.Ray.Namespace, err)
+		return nil, fmt.Errorf("creating network policy \"default-deny-ingress\" in namespace %q: %w", b.args.Ray.Namespace, err)
 	}
 	members := metav1.LabelSelectorArgs{MatchLabels: pulumi.StringMap{rayClusterLabel: pulumi.String(RayClusterName)}}
 	allow, err := networkingv1.NewNetworkPolicy(b.ctx, "ray-cluster-internal", &networkingv1.NetworkPolicyArgs{
@@ -42,7 +42,7 @@ func (b builder) policies() ([]pulumi.Resource, error) {
 		},
 	}, b.options...)
 	if err != nil {
-		return nil, fmt.Errorf("opening namespace %q to the Ray cluster: %w", b.args.Ray.Namespace, err)
+		return nil, fmt.Errorf("creating network policy \"ray-cluster-internal\" in namespace %q: %w", b.args.Ray.Namespace, err)
 	}
 	return []pulumi.Resource{deny, allow}, nil
 }

@@ -17,8 +17,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/cluster"
 )
 
-// RayClusterName names the RayCluster. KubeRay allows 53 characters, of which services and pods
-// take more.
+// RayClusterName names the RayCluster. KubeRay allows at most 53 characters.
 const RayClusterName = "train"
 
 // WorkerGroup names the only worker group.
@@ -32,9 +31,9 @@ const (
 	portMetrics   = 8080
 )
 
-// graceSeconds is how long a Ray pod may take to end. KubeRay runs `ray start` below a bash that
-// passes no signal on, so a pod always uses the whole of it; by then the job is over and its
-// evidence archived, and Kubernetes' 30 s buy nothing.
+// graceSeconds is the termination grace period of a Ray pod. KubeRay runs `ray start` under bash,
+// which does not forward signals, so a pod always uses the whole period. The job is over by then,
+// so Kubernetes' default of 30 s has no benefit.
 const graceSeconds = 5
 
 // RayClusterSpec describes a RayCluster.
@@ -47,9 +46,9 @@ type RayClusterSpec struct {
 	RayVersion string
 	// HeadCPU and HeadMemory are the head's requests and limits.
 	HeadCPU, HeadMemory string
-	// HeadObjectStoreMiB and WorkerObjectStoreMiB limit Ray's object store. It is in /dev/shm, for
-	// which the operator mounts a memory-backed volume that counts against the pod's limit, and Ray
-	// would else take what it finds there.
+	// HeadObjectStoreMiB and WorkerObjectStoreMiB limit Ray's object store. The object store is in
+	// /dev/shm, a memory-backed volume that counts against the pod's memory limit. Without a limit Ray
+	// sizes it by the free space there.
 	HeadObjectStoreMiB, WorkerObjectStoreMiB int
 	// Workers is the number of worker pods, one a node.
 	Workers int
@@ -59,7 +58,7 @@ type RayClusterSpec struct {
 	Environment map[string]string
 }
 
-// NewRayCluster is the whole RayCluster in KubeRay's own types.
+// NewRayCluster returns the RayCluster in KubeRay's Go types.
 func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 	head, err := headResources(spec)
 	if err != nil {
@@ -89,7 +88,7 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 			UpgradeStrategy: &rayv1.RayClusterUpgradeStrategy{Type: &recreate},
 			HeadGroupSpec: rayv1.HeadGroupSpec{
 				RayStartParams: map[string]string{
-					// Nothing but the driver runs on the head: a rank there would have neither GPU nor EFA.
+					// Only the driver runs on the head, which has no GPU and no EFA.
 					"num-cpus": "0", "num-gpus": "0",
 					"object-store-memory": mebibytes(spec.HeadObjectStoreMiB),
 				},
@@ -97,7 +96,7 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 			},
 			WorkerGroupSpecs: []rayv1.WorkerGroupSpec{{
 				GroupName: WorkerGroup,
-				// A fixed size: with fewer workers "all ranks" would mean something else.
+				// A fixed size: the verdict is about a fixed number of ranks.
 				Replicas: &workers, MinReplicas: &workers, MaxReplicas: &workers,
 				NumOfHosts: 1,
 				RayStartParams: map[string]string{
@@ -109,12 +108,12 @@ func NewRayCluster(spec RayClusterSpec) (*rayv1.RayCluster, error) {
 	}, nil
 }
 
-// TemplateAnnotation marks a pod with the template that it was created from. KubeRay keeps old pods
-// when its own version changes together with a template; their mark is then another than the
-// template's, which the gate compares.
+// TemplateAnnotation is the annotation with the hash of a pod's template. KubeRay keeps old pods
+// when its own version changes together with a template. The gate finds them by comparing the
+// hashes.
 const TemplateAnnotation = "ray-train-efa/template"
 
-// marked is the template with its own hash on it.
+// marked returns the template with its hash as an annotation.
 func marked(template corev1.PodTemplateSpec) (corev1.PodTemplateSpec, error) {
 	text, err := json.Marshal(template)
 	if err != nil {
@@ -129,13 +128,13 @@ func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.
 	no, grace := false, int64(graceSeconds)
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		NodeSelector: map[string]string{cluster.RoleLabel: cluster.SystemRole},
-		// The training code has no business with the Kubernetes API.
+		// The training code does not use the Kubernetes API.
 		AutomountServiceAccountToken:  &no,
 		TerminationGracePeriodSeconds: &grace,
 		Containers: []corev1.Container{{
 			Name:  "ray-head",
 			Image: spec.Image,
-			// The image requests the NVIDIA runtime, which a node without GPUs must not use.
+			// The image enables the NVIDIA runtime, which does not exist on the head's node.
 			Env: []corev1.EnvVar{{Name: "NVIDIA_VISIBLE_DEVICES", Value: "void"}},
 			Ports: []corev1.ContainerPort{
 				{Name: "gcs-server", ContainerPort: portGCS},
@@ -155,7 +154,7 @@ func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev
 		Tolerations:                   []corev1.Toleration{gpuToleration()},
 		AutomountServiceAccountToken:  &no,
 		TerminationGracePeriodSeconds: &grace,
-		// The devices enforce one worker per node already. This keeps it so with fewer GPUs.
+		// One worker per node, even if it requests only some of the GPUs.
 		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
 				TopologyKey: corev1.LabelHostname,
@@ -173,7 +172,7 @@ func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev
 	}}
 }
 
-// gpuToleration lets a pod onto the GPU nodes.
+// gpuToleration returns the toleration of the GPU nodes' taint.
 func gpuToleration() corev1.Toleration {
 	return corev1.Toleration{Key: cluster.GPUTaint, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}
 }
@@ -204,7 +203,7 @@ func guaranteed(list corev1.ResourceList) corev1.ResourceRequirements {
 	return corev1.ResourceRequirements{Requests: list, Limits: list.DeepCopy()}
 }
 
-// variables are sorted by name: a spec that changed with map order would be a new proof each time.
+// variables returns the variables sorted by name, so that the spec does not change with map order.
 func variables(env map[string]string) []corev1.EnvVar {
 	list := make([]corev1.EnvVar, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -17,7 +17,8 @@ type WorkerShape struct {
 	CPU int
 	// MemoryGiB is the whole memory, /dev/shm included.
 	MemoryGiB int
-	// GPUs is all of the node's: EFA devices cannot be shared, so one pod takes the node.
+	// GPUs is the number of GPUs of the node. One pod uses a whole node, because EFA devices cannot be
+	// shared.
 	GPUs int
 	// EFA is all of the node's interfaces.
 	EFA int
@@ -31,25 +32,26 @@ const (
 	CodeObjectStore = "object-store-too-large"
 )
 
-// ErrShape means that the pods cannot be cut from the nodes.
+// ErrShape means that a worker pod does not fit on a node.
 var ErrShape = errors.New("pods do not fit")
 
-// Worker cuts a worker pod from a node: 4 CPUs and a sixth of the memory stay with kubelet, agents
-// and device plugins. A g6.12xlarge (48 vCPUs, 192 GiB, about 47.8 and 179 GiB of them allocatable)
-// gives 44 and 160 GiB.
+// Worker returns the requests of a worker pod. It leaves 4 CPUs and a sixth of the memory to the
+// kubelet, agents and device plugins. A g6.12xlarge (48 vCPUs, 192 GiB, about 47.8 and 179 GiB of
+// them allocatable) gives 44 and 160 GiB.
 func Worker(node capacity.InstanceType) (WorkerShape, error) {
 	shape := WorkerShape{
 		CPU: node.VCPUs - 4, MemoryGiB: node.MemoryMiB / 1024 * 5 / 6, GPUs: node.GPUs, EFA: node.EFAInterfaces,
 	}
 	if shape.CPU < 1 || shape.MemoryGiB < 1 {
-		return WorkerShape{}, fmt.Errorf("cutting a worker from %q (%d vCPUs, %d MiB): %w", node.Name, node.VCPUs, node.MemoryMiB, ErrShape)
+		return WorkerShape{}, fmt.Errorf("sizing a worker pod for %q (%d vCPUs, %d MiB): %w; next: choose a larger gpu.instanceType",
+			node.Name, node.VCPUs, node.MemoryMiB, ErrShape)
 	}
 	return shape, nil
 }
 
 // PodRequest is what one pod requests of a system node.
 type PodRequest struct {
-	// Name says which pod, Copies how many of it run on a single system node.
+	// Name is the pod, Copies the number of its replicas when there is one system node.
 	Name   string
 	Copies int
 	// CPU and Memory are requests.
@@ -81,15 +83,15 @@ func SystemPods(headCPU, headMemory string) ([]PodRequest, error) {
 	}, nil
 }
 
-// overheadPerMille is the memory that EC2 names and the kernel of an instance does not see, in
-// thousandths: some 5 to 7 %. Karpenter takes 7.5 % before it has met a node of the type.
+// overheadPerMille is the part of an instance's memory that the kernel does not see, in
+// thousandths: about 5 to 7 %. Karpenter assumes 7.5 % for types that it has not run yet.
 // Source: https://github.com/aws/karpenter-provider-aws, pkg/operator/options/options.go,
 // vm-memory-overhead-percent.
 const overheadPerMille = 75
 
-// Allocatable is what the kubelet of an EKS AMI leaves to pods. It starts from the memory that the
-// kernel sees, and keeps 6 % of the first CPU, 1 % of the second, 0.5 % of the third and fourth and
-// 0.25 % of the others, and 255 MiB + 11 MiB a pod + 100 MiB before eviction.
+// Allocatable returns the CPU and memory that an EKS node offers to pods. The kubelet reserves 6 % of
+// the first CPU, 1 % of the second, 0.5 % of the third and fourth and 0.25 % of the others, and, of
+// the memory that the kernel sees, 255 MiB + 11 MiB per pod + 100 MiB for eviction.
 // Source: https://github.com/awslabs/amazon-eks-ami, nodeadm, internal/kubelet/config.go.
 func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB int) {
 	reserved := 0
@@ -109,8 +111,7 @@ func Allocatable(node capacity.InstanceType, maxPods int) (cpuMillis, memoryMiB 
 	return node.VCPUs*1000 - reserved/10, seen - (255 + 11*maxPods) - 100
 }
 
-// smallNodePods is the smallest pod limit of the instance types in reach, m7i.large's 29, doubled
-// as for an xlarge: the more pods, the more memory the kubelet keeps.
+// smallNodePods is the pod limit of an m7i.xlarge. The kubelet reserves memory for each pod.
 const smallNodePods = 58
 
 // CheckObjectStores refuses object stores that take more than half of the memory that they count
@@ -142,8 +143,8 @@ func CheckObjectStores(gpu capacity.InstanceType, ray settings.Ray) error {
 		check("ray.workerObjectStoreMiB", ray.WorkerObjectStoreMiB, worker.MemoryGiB<<10))
 }
 
-// CheckHead refuses a head that a single system node could never hold: the scheduler would only
-// ever say Pending.
+// CheckHead returns a refusal if the head cannot fit on one system node, where it would stay
+// Pending.
 func CheckHead(node capacity.InstanceType, headCPU, headMemory string) error {
 	pods, err := SystemPods(headCPU, headMemory)
 	if err != nil {

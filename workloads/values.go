@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
-// The operator's share of a system node; the chart's own limits.
+// Requests and limits of the operator, as in the chart's defaults.
 const (
 	operatorCPU    = "100m"
 	operatorMemory = "512Mi"
@@ -20,7 +20,7 @@ const (
 // it is met by the label nvidia.com/gpu.present on the node group.
 type nvidiaValues struct {
 	NodeSelector map[string]string `json:"nodeSelector"`
-	// A list here replaces the chart's as a whole, so nothing of it may be left out.
+	// This list replaces the chart's list, so it must be complete.
 	Tolerations []corev1.Toleration `json:"tolerations"`
 }
 
@@ -28,9 +28,9 @@ type nvidiaValues struct {
 type efaValues struct {
 	Image        imageValues       `json:"image"`
 	NodeSelector map[string]string `json:"nodeSelector"`
-	// The chart tolerates no GPU taint by itself.
+	// The chart does not tolerate the GPU taint.
 	Tolerations []corev1.Toleration `json:"tolerations"`
-	// On an allowed type without EFA interface the plugin crashes for ever
+	// On an allowed type without an EFA interface the plugin crashes repeatedly
 	// (https://github.com/aws/eks-charts/issues/1239), so only the chosen type is allowed.
 	SupportedInstanceLabels instanceLabels `json:"supportedInstanceLabels"`
 }
@@ -67,7 +67,7 @@ func newNVIDIAValues() nvidiaValues {
 	}
 }
 
-// eksRegistryAccount holds the images of EKS in most regions; the chart is hard-wired to the one in
+// eksRegistryAccount is the AWS account of the EKS images in most regions. The chart always uses
 // us-west-2.
 // Source: EKS user guide, "View Amazon container image registries for Amazon EKS add-ons".
 const eksRegistryAccount = "602401143452"

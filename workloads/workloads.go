@@ -1,5 +1,5 @@
-// Package workloads puts into the cluster what training needs: device plugins, the KubeRay
-// operator, a closed namespace and a RayCluster.
+// Package workloads installs what training needs in the cluster: the device plugins, the KubeRay
+// operator, a namespace with network policies, and a RayCluster.
 package workloads
 
 import (
@@ -21,11 +21,11 @@ import (
 
 // Args describes the workloads.
 type Args struct {
-	// Region names the registry of the EFA plugin's image.
+	// Region is the region of the registry for the EFA plugin's image.
 	Region region.Region
 	// Image is what head and workers run.
 	Image image.Reference
-	// Charts are the Helm charts.
+	// Charts holds repositories and versions of the Helm charts.
 	Charts settings.Charts
 	// Ray is the shape of the RayCluster.
 	Ray settings.Ray
@@ -34,8 +34,8 @@ type Args struct {
 	Workers int
 	// Environment is set on the workers.
 	Environment map[string]string
-	// AwaitSeconds is how long the update waits until the RayCluster's pods are ready. A training job
-	// waits itself and reports why pods are not ready; with one it is 0.
+	// AwaitSeconds is how long the update waits until the RayCluster's pods are ready. It is 0 with a
+	// training job, which waits itself and reports why pods are not ready.
 	AwaitSeconds int
 	// Kubernetes is the provider of everything here.
 	Kubernetes *kubernetes.Provider
@@ -56,7 +56,8 @@ type Workloads struct {
 	Made []pulumi.Resource
 }
 
-// New installs the charts, closes the namespace, and then creates the RayCluster.
+// New installs the charts, creates the namespace with its network policies, and then the
+// RayCluster.
 func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOption) (*Workloads, error) {
 	w := &Workloads{}
 	opts = append(opts, pulumi.Providers(args.Kubernetes))
@@ -67,7 +68,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	namespace, err := corev1.NewNamespace(ctx, "ray", &corev1.NamespaceArgs{
 		Metadata: metav1.ObjectMetaArgs{
 			Name: pulumi.String(args.Ray.Namespace),
-			// Ray runs any code that it is sent. That code must not get control of the node.
+			// Ray runs arbitrary code, which must not get control of the node.
 			Labels: pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("baseline")},
 		},
 	}, b.options...)
@@ -131,7 +132,8 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 	}
 	metadata := b.metadata(RayClusterName)
 	if b.args.AwaitSeconds > 0 {
-		// Both, because provisioned stays true once it was: the first looks at the present.
+		// Both are needed: RayClusterProvisioned stays true once it was true, HeadPodReady is the current
+		// state.
 		metadata.Annotations = pulumi.StringMap{
 			"pulumi.com/waitFor":        pulumi.String(`["condition=HeadPodReady","condition=RayClusterProvisioned"]`),
 			"pulumi.com/timeoutSeconds": pulumi.String(strconv.Itoa(b.args.AwaitSeconds)),
@@ -147,7 +149,7 @@ func (b builder) rayCluster(after []pulumi.Resource) (pulumi.Resource, string, e
 	if err != nil {
 		return nil, "", fmt.Errorf("creating RayCluster %q: %w", RayClusterName, err)
 	}
-	// Keys in order, so that the same spec is the same proof.
+	// json.Marshal sorts the keys, so the same spec gives the same proof.
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, "", fmt.Errorf("writing the spec of RayCluster %q: %w", RayClusterName, err)

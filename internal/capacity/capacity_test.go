@@ -31,7 +31,7 @@ func refusedFor(t *testing.T, err error, code string) *refusal.Refusal {
 	require.Len(t, refusals, 1)
 	assert.Equal(t, code, refusals[0].Code)
 	assert.NotEmpty(t, refusals[0].Next)
-	assert.Contains(t, refusals[0].Billing, "nothing new")
+	assert.Contains(t, refusals[0].Billing, "this run created nothing")
 	return refusals[0]
 }
 
@@ -137,7 +137,7 @@ func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
 		{"GPU zones", func(r *fixedRegion) { delete(r.zones, "g6.12xlarge") }, `listing the zones that offer "g6.12xlarge"`},
 		{"system zones", func(r *fixedRegion) { delete(r.zones, "m7i.xlarge") }, `listing the zones that offer "m7i.xlarge"`},
 		{"zone ids", func(r *fixedRegion) { r.ids = nil }, `listing the zones of "us-east-2"`},
-		{"support of the version", func(r *fixedRegion) { r.support = "" }, `asking how EKS supports Kubernetes "` + kubernetesVersion + `"`},
+		{"support of the version", func(r *fixedRegion) { r.support = "" }, `reading the support status of Kubernetes "` + kubernetesVersion + `" in EKS`},
 		{"quota", func(r *fixedRegion) { delete(r.quotas, "L-DB2E81BA") }, `reading quota "L-DB2E81BA"`},
 	}
 	for _, test := range tests {
@@ -177,7 +177,7 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 		{name: "nor as the second", change: func(r *fixedRegion) { r.ids["us-east-2a"] = "cac1-az3" },
 			zone: "us-east-2b", second: "us-east-2c", others: []region.Zone{"us-east-2c"}},
 		{name: "nor when asked for", wanted: "us-east-2b", change: func(r *fixedRegion) { r.ids["us-east-2b"] = "usw1-az2" },
-			says: `availabilityZone "us-east-2b" (not-offered)` + "\ncause:    only [us-east-2c] offers both g6.12xlarge and m7i.xlarge, and supports control planes"},
+			says: `availabilityZone "us-east-2b" (not-offered)` + "\ncause:    only [us-east-2c] offers both g6.12xlarge and m7i.xlarge, and supports EKS control planes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

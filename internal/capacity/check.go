@@ -24,9 +24,8 @@ const (
 	CodeVersion = "kubernetes-version-refused"
 )
 
-// Check finds out, before anything costs money, whether AWS can run the stack. Its error joins
-// every refusal, or is the failure of a question to AWS. The plan is as complete as it can be even
-// then, so that its price can be shown.
+// Check reports whether AWS can run the stack. Its error joins all refusals, or is the error of a
+// call to AWS. The plan is then as complete as possible, so that the price can be shown.
 func Check(source Source, request Request) (Plan, error) {
 	var plan Plan
 	gpu, system, err := describe(source, request)
@@ -34,7 +33,7 @@ func Check(source Source, request Request) (Plan, error) {
 		return plan, err
 	}
 	plan.GPU, plan.System = gpu, system
-	refusals := []error{fit(gpu)}
+	refusals := []error{fit(gpu, request.Region)}
 
 	gpuZones, systemZones, err := zonesOf(source, request)
 	if err != nil {
@@ -55,7 +54,7 @@ func Check(source Source, request Request) (Plan, error) {
 
 	support, err := source.Support(request.KubernetesVersion)
 	if err != nil {
-		return plan, fmt.Errorf("asking how EKS supports Kubernetes %q: %w", request.KubernetesVersion, err)
+		return plan, fmt.Errorf("reading the support status of Kubernetes %q in EKS: %w", request.KubernetesVersion, err)
 	}
 	plan.Estimate = Price(request, support)
 	refusals = append(refusals, support.check(request), plan.Estimate.check(request.MaxHourlyUSD))
@@ -108,16 +107,19 @@ func (s Support) check(request Request) error {
 	return refuse(CodeVersion, fmt.Sprintf("kubernetesVersion %q", request.KubernetesVersion), cause,
 		fmt.Sprintf("aws eks describe-cluster-versions --region %s --query "+
 			"'clusterVersions[].[clusterVersion,versionStatus]' --output text, then "+
-			"pulumi config set kubernetesVersion VERSION and both amiRelease settings", request.Region))
+			"pulumi config set kubernetesVersion VERSION, pulumi config set --path gpu.amiRelease RELEASE "+
+			"and pulumi config set --path system.amiRelease RELEASE", request.Region))
 }
 
-// fit refuses a GPU group that cannot prove anything: training needs GPUs, and the proof needs EFA.
-func fit(gpu InstanceType) error {
+// fit refuses a GPU instance type without GPUs or EFA.
+func fit(gpu InstanceType, where region.Region) error {
 	if gpu.GPUs > 0 && gpu.EFAInterfaces > 0 {
 		return nil
 	}
 	return refuse(CodeInstanceType, fmt.Sprintf("gpu.instanceType %q", gpu.Name),
 		fmt.Sprintf("it has %d GPUs and %d EFA interfaces, and both are needed", gpu.GPUs, gpu.EFAInterfaces),
-		"aws ec2 describe-instance-types --filters Name=network-info.efa-supported,Values=true "+
-			"--query 'InstanceTypes[?GpuInfo].InstanceType'")
+		fmt.Sprintf("aws ec2 describe-instance-types --region %s "+
+			"--filters Name=network-info.efa-supported,Values=true "+
+			"--query 'InstanceTypes[?GpuInfo].InstanceType', "+
+			"then pulumi config set --path gpu.instanceType TYPE", where))
 }

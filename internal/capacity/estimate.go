@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Line is one thing that costs money by the hour.
+// Line is one item of the estimate.
 type Line struct {
-	// What names the thing.
+	// What is the item's name.
 	What string
 	// Count is how many there are.
 	Count int
-	// UnitUSD is the price of one, in USD per hour; meaningless unless Known.
+	// UnitUSD is the price of one in USD per hour, if Known.
 	UnitUSD float64
 	// Known is false when no price was found.
 	Known bool
@@ -28,8 +28,7 @@ func (l Line) USD() float64 { return float64(l.Count) * l.UnitUSD }
 type Estimate struct {
 	// Lines add up to the total.
 	Lines []Line
-	// Excluded names what costs money too but is not in the total, because it depends on use or is
-	// small.
+	// Excluded lists costs that are not in the total, because they depend on use or are small.
 	Excluded []string
 }
 
@@ -104,8 +103,8 @@ func Price(request Request, support Support) Estimate {
 	}
 }
 
-// controlPlanePrice returns the name and the price of the control plane. Every support but the
-// standard one has the higher price.
+// controlPlanePrice returns the name and the price of the control plane. All other support states
+// have the higher price.
 func controlPlanePrice(version string, support Support) (what string, usd float64) {
 	switch support {
 	case StandardSupport:
@@ -123,7 +122,7 @@ func (e Estimate) Table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hourly price while the stack runs: %.4f USD", e.HourlyUSD())
 	if unknown := e.Unknown(); len(unknown) > 0 {
-		fmt.Fprintf(&b, " and what %s costs", strings.Join(unknown, " and "))
+		fmt.Fprintf(&b, ", plus the unknown price of %s", strings.Join(unknown, " and "))
 	}
 	for _, line := range e.Lines {
 		price := "  unknown"
@@ -136,7 +135,7 @@ func (e Estimate) Table() string {
 		fmt.Fprintf(&b, "\n  not included: %s", what)
 	}
 	// The errors of AWS, which may end an update half-way, do not mention this.
-	b.WriteString("\n  a refused update keeps what it created, which costs money until `pulumi destroy`")
+	b.WriteString("\n  resources of a failed update cost money until `pulumi destroy`")
 	return b.String()
 }
 

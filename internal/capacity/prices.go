@@ -23,7 +23,7 @@ const (
 	eksExtendedUSD = 0.60
 	NATGatewayUSD  = 0.045
 	PublicIPv4USD  = 0.005
-	// gp3 costs 0.08 per GB and month; AWS counts 730 hours to a month.
+	// gp3 costs 0.08 per GB and month; AWS bills 730 hours per month.
 	gp3GiBMonthUSD = 0.08
 	hoursPerMonth  = 730
 )

@@ -21,7 +21,7 @@ type QuotaUse struct {
 	Granted float64
 }
 
-// check refuses a quota that does not suffice, and names the command that requests more.
+// check returns a refusal if the quota is too low.
 func (u QuotaUse) check(in region.Region) error {
 	if float64(u.Needed+u.Others) <= u.Granted {
 		return nil
@@ -78,8 +78,8 @@ func countQuotas(source Source, request Request, gpu, system InstanceType) ([]Qu
 	return append(uses, pieces...), err
 }
 
-// countPieces counts what the stack has one of. Sources of the codes: Service Quotas, services ec2
-// and vpc.
+// countPieces returns the quotas of the resources that the stack needs once. Sources of the codes:
+// Service Quotas, services ec2 and vpc.
 func countPieces(source Source) ([]QuotaUse, error) {
 	var uses []QuotaUse
 	for _, piece := range []struct {
@@ -105,8 +105,7 @@ func countPieces(source Source) ([]QuotaUse, error) {
 	return uses, nil
 }
 
-// countInstances adds up the vCPUs of both groups. A family whose quota is not listed here is left
-// to AWS.
+// countInstances adds up the vCPUs of both groups. Families without a listed quota are not checked.
 func countInstances(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
 	needed := map[string]int{}
 	for _, part := range []struct {
@@ -137,8 +136,8 @@ func countInstances(source Source, request Request, gpu, system InstanceType) ([
 }
 
 // vcpusOfOthers adds up the vCPUs of the account's other running instances that count against a
-// quota. Unused capacity reservations count too; Pulumi's AWS provider has no function that lists
-// them, so AWS itself refuses then.
+// quota. AWS also counts unused capacity reservations, which the AWS provider cannot list; they are
+// not checked here.
 func vcpusOfOthers(source Source, q quota) (int, error) {
 	types, err := source.OtherInstances(q.families)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package capacity decides, before anything is created, whether AWS can run the stack, in which
-// zone and at what price. It is pure: facts come in through Source or as arguments.
+// zone and at what price. It has no side effects: all facts come from Source or arguments.
 package capacity
 
 import "github.com/ray-train-efa/ray-train-efa/internal/region"
@@ -21,7 +21,7 @@ type InstanceType struct {
 	NetworkCards int
 }
 
-// Source answers questions about one AWS region.
+// Source provides facts about one AWS region.
 type Source interface {
 	// InstanceType describes an instance type.
 	InstanceType(name string) (InstanceType, error)
@@ -83,7 +83,7 @@ type Request struct {
 	Prices map[string]float64
 }
 
-// Plan is what the stack gets.
+// Plan is the result of Check: zones, instance types, quotas and price.
 type Plan struct {
 	// Zone holds every node, because EFA traffic does not leave a zone.
 	Zone region.Zone

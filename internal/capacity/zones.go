@@ -36,8 +36,8 @@ func zonesOf(source Source, request Request) (gpu, system []region.Zone, err err
 }
 
 // chooseZones returns the zone of all nodes and another one for the control plane. Unless the
-// request names a zone, it is the first one in the alphabet that offers both types. An offering is
-// not capacity: AWS may have none left when the node group starts.
+// request names a zone, it is the first zone, in alphabetical order, that offers both types. AWS
+// may still have no capacity there.
 func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, controlPlane region.Zone, err error) {
 	both := intersect(gpuZones, systemZones)
 	zone = request.AvailabilityZone
@@ -53,7 +53,7 @@ func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, co
 		zone = both[0]
 	case !slices.Contains(both, zone):
 		return "", "", refuse(CodeNotOffered, fmt.Sprintf("availabilityZone %q", zone),
-			fmt.Sprintf("only %v offers both %s and %s, and supports control planes of EKS",
+			fmt.Sprintf("only %v offers both %s and %s, and supports EKS control planes",
 				both, request.GPU.Type, request.System.Type),
 			fmt.Sprintf("pulumi config set availabilityZone %s", both[0]))
 	}
@@ -65,7 +65,7 @@ func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, co
 	return "", "", refuse(CodeNotOffered, fmt.Sprintf("awsRegion %q", request.Region),
 		fmt.Sprintf("EKS needs a second zone for the control plane, and %s is offered in %s only",
 			request.System.Type, zone),
-		"pulumi config set --path system.instanceType with a type that two zones offer")
+		"pulumi config set --path system.instanceType TYPE, with a type that two zones offer")
 }
 
 func intersect(a, b []region.Zone) []region.Zone {

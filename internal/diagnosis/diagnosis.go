@@ -1,7 +1,7 @@
 // Package diagnosis explains why AWS, EKS or Helm could not create, change or delete a resource.
 //
-// It turns the provider's error into a refusal: the cause, the evidence, the next command and what
-// costs money until then. The program calls it from a hook on failed resources.
+// It converts a provider's error to a refusal with cause, evidence, next command and billing. The
+// program calls it from an error hook.
 package diagnosis
 
 import (
@@ -47,8 +47,8 @@ type Stack struct {
 	HourlyUSD, GPUHourlyUSD float64
 }
 
-// Explain returns the failure as a refusal. The first rule that fits explains it; the last rule
-// fits every failure.
+// Explain returns a refusal for a failure. The first rule that matches is used; the last one
+// matches every failure.
 func Explain(f Failure, s Stack) *refusal.Refusal {
 	explained := &refusal.Refusal{Evidence: evidence(f.Error), Billing: s.billing()}
 	for _, r := range rules() {
@@ -58,13 +58,13 @@ func Explain(f Failure, s Stack) *refusal.Refusal {
 			break
 		}
 	}
-	explained.Summary = fmt.Sprintf("refused: could not %s %s %q (%s)",
+	explained.Summary = fmt.Sprintf("failed: could not %s %s %q (%s)",
 		f.Operation, shortType(f.Type), f.Name, explained.Code)
 	return explained
 }
 
-// billing is an upper bound. Whatever was created before the failure stays and costs money, and so
-// do the instances of a failed group that did start.
+// billing returns an upper bound. Resources that were created before the failure still cost money,
+// including started instances of a failed group.
 func (s Stack) billing() string {
 	if s.HourlyUSD <= 0 {
 		return "an unknown price per hour for what was created so far, until `pulumi destroy`"
@@ -73,8 +73,7 @@ func (s Stack) billing() string {
 		"($%.2f without GPU nodes) until `pulumi destroy`", s.HourlyUSD, s.HourlyUSD-s.GPUHourlyUSD)
 }
 
-// evidence removes the list heading and the waiter's words that the provider puts before the reply
-// of AWS.
+// evidence returns AWS's reply without the text that the provider adds.
 func evidence(text string) string {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "1 error occurred:\n\t* ")
 	if _, last, ok := strings.Cut(text, "last error: "); ok {

@@ -35,7 +35,7 @@ func TestExplain(t *testing.T) {
 		says                   []string
 	}{
 		{"gpu", group, "waiting for EKS Node Group (c:gpu) create: unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: AsgInstanceLaunchFailures: Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not have sufficient g6.12xlarge capacity",
-			"no-capacity", []string{"2 x g6.12xlarge left in us-east-2a", "availabilityZone us-east-2b"}},
+			"no-capacity", []string{"no capacity for 2 x g6.12xlarge in us-east-2a", "availabilityZone us-east-2b"}},
 		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: VcpuLimitExceeded - You have requested more vCPU capacity",
 			"vcpu-quota", []string{"96 vCPU of quota L-DB2E81BA", "--desired-value 192 --region us-east-2"}},
 		{"other", group, "VcpuLimitExceeded", "vcpu-quota", []string{"list-service-quotas"}},

@@ -14,12 +14,13 @@ import (
 // rule explains one kind of failure.
 type rule struct {
 	code string
-	// says holds texts. The error must contain one of them at the beginning of a word, because some
-	// codes of AWS contain others: PrivateIpAddressLimitExceeded contains AddressLimitExceeded. A text
-	// that begins with * may be the end of a longer code. An empty list fits every error.
+	// says lists texts. The rule matches if the error contains one of them at the start of a word,
+	// because some codes of AWS contain others: PrivateIpAddressLimitExceeded contains
+	// AddressLimitExceeded. A text that begins with * may be the end of a longer code. An empty list
+	// matches every error.
 	says []string
-	// types limits the rule to resources whose type begins with one of these. An empty list fits
-	// every type.
+	// types limits the rule to resources whose type begins with one of these. An empty list
+	// matches every type.
 	types   []string
 	explain func(f Failure, s Stack) (cause, next string)
 }
@@ -53,7 +54,7 @@ func contains(message, text string) bool {
 // groupID finds the name that EKS gave a node group in the error of the AWS provider.
 var groupID = regexp.MustCompile(`EKS Node Group \([^:()]+:([^()]+)\)`)
 
-// fixed is an explanation in which {region}, {cluster}, {name} and {group} are filled in.
+// fixed returns an explanation in which {region}, {cluster}, {name} and {group} are filled in.
 func fixed(cause, next string) func(Failure, Stack) (string, string) {
 	return func(f Failure, s Stack) (string, string) {
 		group := "GROUP"
@@ -71,7 +72,7 @@ func noCapacity(f Failure, s Stack) (cause, next string) {
 	if group, ok := s.Groups[f.Name]; ok {
 		instances = fmt.Sprintf("%d x %s", group.Nodes, group.InstanceType)
 	}
-	return fmt.Sprintf("AWS has no %s left in %s at the moment; the quota is not the reason",
+	return fmt.Sprintf("AWS currently has no capacity for %s in %s; this is not a quota problem",
 		instances, s.Zone), anotherZone(s)
 }
 
@@ -83,8 +84,8 @@ func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
 // destroyed first.
 func anotherZone(s Stack) string {
 	if len(s.OtherZones) == 0 {
-		return fmt.Sprintf("pulumi up later: no other zone of %s offers these types; "+
-			"pulumi destroy until then, so that nothing costs money", s.Region)
+		return fmt.Sprintf("pulumi destroy (stops the cost), and pulumi up later: "+
+			"no other zone of %s offers these types", s.Region)
 	}
 	return fmt.Sprintf("pulumi destroy && pulumi config set availabilityZone %s && pulumi up "+
 		"(or pulumi up again later, in %s)", s.OtherZones[0], s.Zone)

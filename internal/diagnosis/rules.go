@@ -2,7 +2,7 @@ package diagnosis
 
 import "slices"
 
-// The types that some rules are for.
+// Resource types in the rules.
 const (
 	nodeGroupType  = "aws:eks/nodeGroup:"
 	addonType      = "aws:eks/addon:"
@@ -11,9 +11,9 @@ const (
 	releaseType    = "kubernetes:helm.sh/v3:"
 )
 
-// rules lists every rule. The first one that fits explains the failure, so the order matters: codes
-// of AWS come before the words around them, because the failure of a node group quotes that of its
-// instances. A code that contains another one comes first: RequestLimitExceeded is not a quota.
+// rules returns all rules in order of precedence. AWS error codes come before general words,
+// because the error of a node group quotes that of its instances. A code that contains another one
+// comes first: RequestLimitExceeded is not a quota.
 //
 // Sources of the codes: EC2 API reference, "Error codes"; EKS API reference, Issue (node group
 // health) and CreateCluster; Service Quotas for the codes of quotas; pulumi-kubernetes's helm
@@ -23,9 +23,9 @@ func rules() []rule {
 		throttling(), limits(), access(), nodes(), leftovers(), kubernetes(), otherFailures())
 }
 
-// throttling is about the rate of requests. Source of the codes: aws-sdk-go-v2, aws/retry,
-// DefaultThrottleErrorCodes, without LimitExceededException, which IAM, KMS and CloudWatch Logs use
-// for quotas.
+// throttling returns the rules for the rate of requests. Source of the codes: aws-sdk-go-v2,
+// aws/retry, DefaultThrottleErrorCodes, without LimitExceededException, which IAM, KMS and
+// CloudWatch Logs use for quotas.
 func throttling() []rule {
 	return []rule{{
 		code: "throttled",
@@ -33,12 +33,12 @@ func throttling() []rule {
 			"Throttling", "ThrottledException", "EC2ThrottledException", "RequestThrottled",
 			"RequestLimitExceeded", "BandwidthLimitExceeded", "TooManyRequests", "SlowDown",
 		},
-		explain: fixed(
-			"AWS throttles this account's API requests: something else sends too many", "pulumi up"),
+		explain: fixed("AWS throttles the API requests of this account, because it sends too many",
+			"wait a minute, then pulumi up"),
 	}}
 }
 
-// limits are those of the account and of AWS's capacity.
+// limits returns the rules for quotas of the account and the capacity of AWS.
 func limits() []rule {
 	return []rule{
 		{
@@ -74,14 +74,14 @@ func limits() []rule {
 			code: "resource-quota",
 			// The ends of many codes: NetworkInterfaceLimitExceeded, ServiceQuotaExceededException.
 			says: []string{"*LimitExceeded", "*QuotaExceeded"},
-			explain: fixed("the account has reached its quota of resources of this kind",
+			explain: fixed("the account has reached its quota for this resource type",
 				"aws service-quotas list-service-quotas --service-code ec2 --region {region} "+
 					"(or eks, iam, kms), request an increase, then pulumi up"),
 		},
 	}
 }
 
-// access is about credentials and permissions.
+// access returns the rules for credentials and permissions.
 func access() []rule {
 	return []rule{
 		{
@@ -109,7 +109,7 @@ func access() []rule {
 const describeGroup = "aws eks describe-nodegroup --region {region} --cluster-name {cluster} " +
 	"--nodegroup-name {group} --query nodegroup."
 
-// nodes are failures of node groups and add-ons.
+// nodes returns the rules for failures of node groups and add-ons.
 func nodes() []rule {
 	return []rule{
 		{
@@ -135,13 +135,13 @@ func nodes() []rule {
 				"aws ec2 describe-instances --region {region} "+
 					"--filters Name=tag:eks:cluster-name,Values={cluster} "+
 					"--query 'Reservations[].Instances[].NetworkInterfaces[].Groups'; "+
-					"the cluster's group must be among them; fix it, then pulumi up"),
+					"check that the cluster's security group is listed, fix it, then pulumi up"),
 		},
 		{
 			code:  "nodes-unhealthy",
 			says:  []string{"Unhealthy nodes", "NodeCreationFailure"},
 			types: []string{nodeGroupType},
-			explain: fixed("the nodes registered but stay NotReady, mostly because the vpc-cni add-on, "+
+			explain: fixed("the nodes registered but are NotReady, usually because the vpc-cni add-on, "+
 				"or its policy on the node role, is missing",
 				"kubectl -n kube-system get pods -l k8s-app=aws-node"),
 		},
@@ -156,14 +156,14 @@ func nodes() []rule {
 			says:  []string{"DEGRADED", "timeout", "unexpected state", "CREATE_FAILED"},
 			types: []string{addonType},
 			explain: fixed(
-				"the add-on's pods do not run: no node fits them, or their image cannot be pulled",
+				"the add-on's pods are not running: no node can run them, or their image cannot be pulled",
 				"kubectl -n kube-system get pods -o wide; aws eks describe-addon "+
 					"--cluster-name {cluster} --region {region} --addon-name {name}"),
 		},
 	}
 }
 
-// leftovers are things that still exist, and things that are still in use.
+// leftovers returns the rules for resources that already exist or are still in use.
 func leftovers() []rule {
 	return []rule{
 		{
@@ -171,8 +171,8 @@ func leftovers() []rule {
 			says: []string{
 				"DependencyViolation", "ResourceInUseException: Cluster has", "is currently in use",
 			},
-			explain: fixed("it is still used by something that this stack did not create, or by a "+
-				"network interface that the CNI leaked",
+			explain: fixed("the resource is still in use by something outside this stack, or by a "+
+				"network interface that the CNI did not delete",
 				"aws ec2 describe-network-interfaces --region {region} "+
 					"--filters Name=tag-key,Values=eks:kubernetes-cni-node-name; delete those, "+
 					"then run the same command again"),
@@ -183,21 +183,22 @@ func leftovers() []rule {
 			code:  "log-group-left",
 			says:  []string{"ResourceAlreadyExistsException"},
 			types: []string{logGroupType},
-			explain: fixed("the control plane's log group exists: EKS delivers its last lines late, "+
-				"which created the group again after an earlier destroy",
+			explain: fixed("the log group of the control plane already exists: EKS wrote log lines after "+
+				"an earlier destroy and created the group again",
 				"aws logs delete-log-group --log-group-name /aws/eks/{cluster}/cluster "+
 					"--region {region}, then pulumi up (or keep its lines: pulumi import)"),
 		},
 		{
 			code: "name-taken",
 			says: []string{"ResourceInUseException", "*AlreadyExists", "already exists"},
-			explain: fixed("a resource of this name exists already and is not in this stack's state",
+			explain: fixed("a resource with this name already exists and is not in the state of this stack",
 				"pulumi config set clusterName OTHER-NAME, or delete the existing one; then pulumi up"),
 		},
 	}
 }
 
-// kubernetes are failures that Helm and the Kubernetes provider report after waiting.
+// kubernetes returns the rules for failures that Helm and the Kubernetes provider report after
+// waiting.
 func kubernetes() []rule {
 	return []rule{
 		{
@@ -206,8 +207,8 @@ func kubernetes() []rule {
 				"nodes are available", "Unschedulable", "unschedulable", "FailedScheduling",
 				"Insufficient cpu", "Insufficient memory",
 			},
-			explain: fixed("no node fits the pod: too little free CPU or memory, "+
-				"or labels and taints that do not match",
+			explain: fixed("no node can run the pod: not enough free CPU or memory, "+
+				"or labels or taints do not match",
 				"kubectl get pods -A --field-selector status.phase=Pending; "+
 					"kubectl get events -A --field-selector reason=FailedScheduling"),
 			types: []string{kubernetesType},
@@ -227,7 +228,7 @@ func kubernetes() []rule {
 				"not a valid chart repository", "no such host", "failed to download",
 			},
 			types: []string{releaseType},
-			explain: fixed("the chart repository does not answer, or does not have this version",
+			explain: fixed("the chart repository cannot be reached or does not have this version",
 				"pulumi config get --path charts; helm show chart with that repository and version; "+
 					"then pulumi up"),
 		},
@@ -264,10 +265,11 @@ func kubernetes() []rule {
 				"asked for the client to provide credentials", "Unauthorized",
 			},
 			types: []string{kubernetesType},
-			explain: fixed("the cluster's API server does not answer this machine: its address is not in "+
-				"publicAccessCidrs, or its credentials are not accepted",
+			explain: fixed("the API server cannot be reached from this machine: the machine's address is "+
+				"not in publicAccessCidrs, or its credentials are not accepted",
 				"aws eks describe-cluster --name {cluster} --region {region} "+
-					"--query cluster.resourcesVpcConfig; curl -s https://checkip.amazonaws.com"),
+					"--query cluster.resourcesVpcConfig; curl -s https://checkip.amazonaws.com; "+
+					"then pulumi config set --path 'publicAccessCidrs[0]' ADDRESS/32 && pulumi up"),
 		},
 		{
 			code:  "kubernetes-timeout",
@@ -279,11 +281,11 @@ func kubernetes() []rule {
 	}
 }
 
-// otherFailures is every failure that no other rule fits.
+// otherFailures returns the rule for all other failures.
 func otherFailures() []rule {
 	return []rule{{
 		code: "resource-failed",
-		explain: fixed("the provider refused it for the reason in the evidence",
+		explain: fixed("the provider failed; see the evidence",
 			"fix that, then pulumi up; or pulumi destroy, which deletes what was created"),
 	}}
 }

@@ -1,4 +1,4 @@
-// Package eventlog passes what the program knows to other programs as data: Pulumi itself carries
+// Package eventlog writes events of the program as JSON for other programs, because Pulumi passes
 // only text.
 //
 // With RAYTRAIN_EVENTS=FILE in the environment, the program and its provider append one JSON object

@@ -10,11 +10,11 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
 )
 
-// Error ends a program with a status of its command's contract.
+// Error is an error with an exit status.
 type Error struct {
 	// Code is the exit status.
 	Code int
-	// Err is printed first; nil for a command that has said everything.
+	// Err is printed; nil if there is nothing to print.
 	Err error
 }
 
@@ -27,8 +27,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status returns the exit status for a command's error, nil included, and
-// prints to w what a person must read. An error that is no Error ends with 1.
+// Status returns the exit status for a command's error, nil included, and prints its text to w. An
+// error that is no Error ends with 1.
 func Status(w io.Writer, err error) int {
 	if err == nil {
 		return 0

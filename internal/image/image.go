@@ -17,9 +17,9 @@ type Reference struct {
 	Digest Digest
 }
 
-// What settings of these types allow.
+// Descriptions of the allowed values, for error messages.
 const (
-	DigestAllowed     = "sha256: and 64 hexadecimal digits; a tag may move"
+	DigestAllowed     = "sha256: followed by 64 hexadecimal digits"
 	RepositoryAllowed = "registry and path, without tag or digest"
 )
 
@@ -28,7 +28,7 @@ var (
 	repositoryForm = regexp.MustCompile(`^[a-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)+$`)
 )
 
-// ParseDigest checks the form of a digest. Only its registry knows whether the image exists.
+// ParseDigest checks the format of a digest, not whether the image exists.
 func ParseDigest(text string) (Digest, error) {
 	if !digestForm.MatchString(text) {
 		return "", errors.New("not a digest")

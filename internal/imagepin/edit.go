@@ -42,9 +42,9 @@ func set(content []byte, s setting) ([]byte, error) {
 	case config.Kind == yaml.ScalarNode && config.Tag == "!!null":
 		lines = insert(lines, keyLine(root, config), "  "+s.line()+"\n")
 	case config.Kind != yaml.MappingNode:
-		return nil, errors.New("config is not a mapping: write its settings below it, one a line")
+		return nil, errors.New("config is not a mapping; write one setting per line below it")
 	case config.Style&yaml.FlowStyle != 0:
-		return nil, errors.New("config is written in braces: write its settings below it, one a line")
+		return nil, errors.New("config is written in braces; write one setting per line below it")
 	default:
 		lines, err = setInMapping(lines, config, s)
 		if err != nil {
@@ -71,7 +71,7 @@ func configNode(content []byte) (root, config *yaml.Node, err error) {
 		return nil, nil, nil
 	}
 	if root.Kind != yaml.MappingNode || root.Style&yaml.FlowStyle != 0 {
-		return nil, nil, errors.New("it is not a YAML mapping with one key a line")
+		return nil, nil, errors.New("it is not a YAML mapping with one key per line")
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == "config" {
@@ -145,8 +145,7 @@ func closed(lines []string) []string {
 	return lines
 }
 
-// check reads the edited file back: a file that says something else than wanted
-// must not replace the old one.
+// check verifies that the edited file has the new value.
 func check(content []byte, s setting) error {
 	var stack struct {
 		Config map[string]yaml.Node `yaml:"config"`

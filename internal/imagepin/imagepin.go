@@ -1,6 +1,5 @@
-// Package imagepin turns an image's tag into its digest, once, and writes the
-// digest into a stack's settings. A digest is only ever what a registry answers:
-// none is guessed, cached or defaulted.
+// Package imagepin turns an image's tag into its digest, once, and writes the digest into a stack's
+// settings. The digest always comes from the registry.
 package imagepin
 
 import (
@@ -46,7 +45,7 @@ type Pinned struct {
 	Repository, Tag, Digest string
 	// File is the settings file.
 	File string
-	// Changed is false when the file already said so.
+	// Changed is false if the file already had this digest.
 	Changed bool
 }
 
@@ -56,8 +55,9 @@ func Pin(ctx context.Context, request Request) (Pinned, error) {
 	file := filepath.Join(request.Project, "Pulumi."+request.Stack+".yaml")
 	settings, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return Pinned{}, fmt.Errorf("reading the settings of stack %q: no file %q: name another stack with --stack and another project with --project, "+
-			"or make this one: pulumi stack init %s, then its first pulumi config set writes the file", request.Stack, file, request.Stack)
+		return Pinned{}, fmt.Errorf("reading the settings of stack %q: file %q does not exist; "+
+			"next: use --stack or --project, or run pulumi stack init %s and pulumi config set (the first config set writes the file)",
+			request.Stack, file, request.Stack)
 	}
 	if err != nil {
 		return Pinned{}, fmt.Errorf("reading the settings of stack %q: %w", request.Stack, err)
@@ -102,7 +102,7 @@ func chooseRepository(request Request, settings []byte) (string, error) {
 	path := filepath.Join(request.Project, "Pulumi.yaml")
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("reading the project's default repository: %w: give --repository, or run in the folder with Pulumi.yaml", err)
+		return "", fmt.Errorf("reading the project's default repository: %w; next: use --repository, or run in the folder with Pulumi.yaml", err)
 	}
 	var project struct {
 		Config struct {
@@ -115,7 +115,7 @@ func chooseRepository(request Request, settings []byte) (string, error) {
 		return "", fmt.Errorf("reading the project's default repository in %q: %w", path, err)
 	}
 	if project.Config.ImageRepository.Default == "" {
-		return "", fmt.Errorf("reading the project's default repository: %q has none: give --repository", path)
+		return "", fmt.Errorf("reading the project's default repository: %q has none; next: use --repository", path)
 	}
 	return project.Config.ImageRepository.Default, nil
 }
@@ -124,11 +124,12 @@ func chooseRepository(request Request, settings []byte) (string, error) {
 // an error.
 func resolve(ctx context.Context, repository, tag, stack string) (string, error) {
 	if strings.HasPrefix(tag, "sha256:") || strings.Contains(repository, "@") {
-		return "", fmt.Errorf("resolving %q of %q: that is a digest already: set it with pulumi config set imageDigest", tag, repository)
+		return "", fmt.Errorf("resolving %q of %q: this is already a digest; next: pulumi config set imageDigest DIGEST --stack %s",
+			tag, repository, stack)
 	}
 	parsed, err := name.NewRepository(repository)
 	if err != nil {
-		return "", fmt.Errorf("reading repository %q: %w: give a registry and a path without tag, such as public.ecr.aws/deep-learning-containers/ray",
+		return "", fmt.Errorf("reading repository %q: %w; next: use a registry and a path without tag, such as public.ecr.aws/deep-learning-containers/ray",
 			repository, err)
 	}
 	ref, err := name.NewTag(parsed.Name()+":"+tag, name.StrictValidation)
@@ -143,14 +144,14 @@ func resolve(ctx context.Context, repository, tag, stack string) (string, error)
 	if errors.As(err, &refused) {
 		switch refused.StatusCode {
 		case http.StatusNotFound:
-			return "", fmt.Errorf("resolving tag %q: repository %q has no such tag, or does not exist: check --repository and --tag", tag, repository)
+			return "", fmt.Errorf("resolving tag %q: repository %q has no such tag, or does not exist; next: check --repository and --tag", tag, repository)
 		case http.StatusUnauthorized, http.StatusForbidden:
-			return "", fmt.Errorf("resolving tag %q of %q: the registry refuses: log in with docker login %s first: %w",
+			return "", fmt.Errorf("resolving tag %q of %q: access denied; next: docker login %s: %w",
 				tag, repository, parsed.RegistryStr(), err)
 		}
 	}
-	return "", fmt.Errorf("resolving tag %q of %q: no answer of the registry %s: check --repository, and that this machine reaches it; "+
-		"who knows the digest sets it without one: pulumi config set imageDigest sha256:... --stack %s: %w", tag, repository, parsed.RegistryStr(), stack, err)
+	return "", fmt.Errorf("resolving tag %q of %q: the registry %s cannot be reached; next: check --repository and the network, "+
+		"or set the digest directly: pulumi config set imageDigest sha256:... --stack %s: %w", tag, repository, parsed.RegistryStr(), stack, err)
 }
 
 // replaceFile writes the new settings in one step, with the old file's permissions.

@@ -103,13 +103,13 @@ func TestPinRefusesAndLeavesTheFile(t *testing.T) {
 		{"no such repository", Request{Stack: "dev", Repository: repository + "s", Tag: "v1"}, `has no such tag, or does not exist`},
 		{"a bad repository", Request{Stack: "dev", Repository: "Not A Name", Tag: "v1"}, `reading repository "Not A Name"`},
 		{"a bad tag", Request{Stack: "dev", Tag: "no tag"}, `reading tag "no tag"`},
-		{"a digest as tag", Request{Stack: "dev", Tag: digest}, "a digest already"},
+		{"a digest as tag", Request{Stack: "dev", Tag: digest}, "already a digest"},
 		{"no such stack", Request{Stack: "prod", Tag: "v1"}, "pulumi stack init prod"},
 		{"refused", Request{Stack: "dev", Repository: strings.TrimPrefix(denied.URL, "http://") + "/ray", Tag: "v1"}, "docker login"},
 		{"unreachable", Request{Stack: "dev", Repository: "127.0.0.1:1/ray", Tag: "v1"}, "connection refused"},
 		{
 			"unreachable, with what to do", Request{Stack: "dev", Repository: "127.0.0.1:1/ray", Tag: "v1"},
-			"no answer of the registry 127.0.0.1:1: check --repository, and that this machine reaches it; who knows the digest sets it without one: " +
+			"the registry 127.0.0.1:1 cannot be reached; next: check --repository and the network, or set the digest directly: " +
 				"pulumi config set imageDigest sha256:... --stack dev: ",
 		},
 	}
@@ -132,7 +132,7 @@ func TestPinNeedsARepository(t *testing.T) {
 	t.Parallel()
 	dir := writeProject(t, `""`, "config: {}\n")
 	_, err := Pin(context.Background(), Request{Project: dir, Stack: "dev", Tag: "v1"})
-	require.ErrorContains(t, err, "give --repository")
+	require.ErrorContains(t, err, "use --repository")
 	require.NoError(t, os.Remove(filepath.Join(dir, "Pulumi.yaml")))
 	_, err = Pin(context.Background(), Request{Project: dir, Stack: "dev", Tag: "v1"})
 	require.ErrorContains(t, err, "run in the folder with Pulumi.yaml")

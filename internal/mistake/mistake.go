@@ -1,5 +1,5 @@
-// Package mistake alters what the program declares, as a mistake in it would. The program itself does
-// not use it: its tests and `make breaks` prove with it that a mistake is found.
+// Package mistake changes inputs of declared resources, to test that mistakes are detected. Tests
+// and `make breaks` use it, the program does not.
 package mistake
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 )
 
-// Change alters one input of a declared resource. The program's tests apply the changes that EnvVar
-// holds; rehearsal/breaks runs a rehearsal with them.
+// Change is a change of one input of a declared resource. Tests read changes from the environment
+// variable EnvVar; rehearsal/breaks applies them in a rehearsal.
 type Change struct {
 	// Type and Name are the resource's type token and logical name.
 	Type string `json:"type"`
@@ -20,8 +20,7 @@ type Change struct {
 	Path string `json:"path"`
 	// Value replaces the input; null removes it.
 	Value any `json:"value,omitempty"`
-	// From names a resource, declared before this one, whose input of the same path replaces
-	// this one's.
+	// From is an earlier resource whose input with the same path is used as the value.
 	From *Source `json:"from,omitempty"`
 }
 
@@ -31,8 +30,7 @@ type Source struct {
 	Name string `json:"name"`
 }
 
-// EnvVar is the environment variable with the changes that the tests apply, as JSON. Tests are
-// then expected to fail.
+// EnvVar is the environment variable that holds the changes as JSON.
 const EnvVar = "RAYTRAIN_TESTS_CHANGES"
 
 // FromEnvironment reads EnvVar.
@@ -48,7 +46,7 @@ func FromEnvironment() ([]Change, error) {
 	return changes, nil
 }
 
-// Apply alters a resource's inputs. source holds those of From.
+// Apply changes the inputs of a resource. source holds the inputs of From.
 func (c Change) Apply(inputs, source resource.PropertyMap) error {
 	path, err := resource.ParsePropertyPath(c.Path)
 	if err != nil {

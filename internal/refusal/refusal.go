@@ -1,4 +1,4 @@
-// Package refusal defines why an update must not pass: as data for programs and as text for people.
+// Package refusal defines the reason why an update was refused, as data and as text.
 //
 // The program, the provider, the CLI and the rehearsal all use this one type. A caller that needs a
 // field reads the field; nothing parses the text.
@@ -13,8 +13,8 @@ import (
 )
 
 // NothingCreated is the Billing of a refusal that comes before the program creates anything.
-const NothingCreated = "nothing new: this run created nothing; " +
-	"what an earlier one created costs money until `pulumi destroy`"
+const NothingCreated = "this run created nothing; " +
+	"resources of earlier runs cost money until `pulumi destroy`"
 
 // Refusal is the reason why an update was refused. It is an error.
 type Refusal struct {
@@ -29,7 +29,7 @@ type Refusal struct {
 	Evidence string `json:"evidence" pulumi:"evidence"`
 	// Output holds the last lines that a failed job printed.
 	Output []string `json:"output,omitempty" pulumi:"output,optional"`
-	// Next is the command to run or the thing to do. It is never empty.
+	// Next is the command to run, or what to do. It is never empty.
 	Next string `json:"next" pulumi:"next"`
 	// Also lists other findings, a line each.
 	Also []string `json:"also,omitempty" pulumi:"also,optional"`
@@ -60,7 +60,7 @@ func (r *Refusal) Error() string {
 		}
 	}
 	if len(r.Output) > 0 {
-		lines = append(lines, "the script's last lines:")
+		lines = append(lines, "last lines of the job's output:")
 		for _, line := range r.Output {
 			lines = append(lines, "  | "+line)
 		}
@@ -79,8 +79,7 @@ func (r *Refusal) Error() string {
 	return screen.Fit(lines, ending, "in the report")
 }
 
-// All returns every refusal in the tree of err, in the order in which errors.Join and Unwrap hold
-// them.
+// All returns all refusals in the error tree of err, in order.
 func All(err error) []*Refusal {
 	switch e := err.(type) { //nolint:errorlint // the tree is walked here
 	case nil:

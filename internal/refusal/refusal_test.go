@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 		"job:      train-a1 SUCCEEDED",
 		"cause:    NCCL used sockets",
 		"evidence: rank0.log:39: NET/Socket",
-		"the script's last lines:",
+		"last lines of the job's output:",
 		"  | Traceback",
 		"next:     pulumi up",
 		"also:     plugin-not-found: rank1.log",

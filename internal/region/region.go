@@ -13,10 +13,10 @@ type Region string
 // Zone is the name of an availability zone, such as us-east-2a. The zero value means any zone.
 type Zone string
 
-// What settings of these types allow.
+// Descriptions of the allowed values, for error messages.
 const (
 	Allowed     = "an AWS region"
-	ZoneAllowed = "a zone of awsRegion, or empty to choose one"
+	ZoneAllowed = "a zone of awsRegion, or empty to choose one automatically"
 )
 
 var (
@@ -40,7 +40,7 @@ func ParseZone(text string) (Zone, error) {
 	return Zone(text), nil
 }
 
-// Partition returns the first part of the region's ARNs after "arn".
+// Partition returns the AWS partition of the region, such as aws.
 func (r Region) Partition() string {
 	switch {
 	case strings.HasPrefix(string(r), "cn-"):

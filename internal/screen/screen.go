@@ -1,5 +1,4 @@
-// Package screen keeps a message to what a terminal shows at once, and free of what would drive the
-// terminal.
+// Package screen limits messages to one terminal screen and removes terminal control sequences.
 package screen
 
 import (
@@ -10,7 +9,7 @@ import (
 	"unicode"
 )
 
-// A screen, with room for the engine's own lines around the message.
+// The size of a message, which leaves room for lines of the engine.
 const (
 	// Lines is the greatest number of lines of a message.
 	Lines = 20
@@ -18,12 +17,11 @@ const (
 	Columns = 160
 )
 
-// whole lists the beginnings of lines that are of no use when cut: the cause, the command and the
-// report's path.
+// whole returns the prefixes of lines that are never cut.
 func whole() []string { return []string{"cause:", "next:", "report:"} }
 
-// Fit cuts lines to the screen; the ending is always kept. more says where the lines are that were
-// cut.
+// Fit returns at most one screen of lines and always keeps the ending. more says where the omitted
+// lines are.
 func Fit(lines, ending []string, more string) string {
 	if room := Lines - len(ending); len(lines) > room {
 		left := len(lines) - room + 1
@@ -48,8 +46,7 @@ func clip(line string) string {
 	return string(runes[:Columns-3]) + "..."
 }
 
-// Printable makes one line of a text without colours and control characters: log lines may hold
-// terminal commands.
+// Printable returns line without colors and control characters.
 func Printable(line string) string {
 	line = ansi.ReplaceAllString(line, "")
 	return strings.Map(func(r rune) rune {

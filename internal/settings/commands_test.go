@@ -196,5 +196,5 @@ func TestAdminsAreRolesAndUsersOfAnyPartition(t *testing.T) {
 	raw := passed(t, needed(t))
 	raw[Namespace+":adminPrincipalArns"] = `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`
 	_, err := Parse(raw)
-	require.ErrorContains(t, err, "of a role its own ARN")
+	require.ErrorContains(t, err, "for a role, the role ARN")
 }

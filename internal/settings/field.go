@@ -8,7 +8,7 @@ import (
 // Type is the type of a setting as Pulumi.yaml declares it.
 type Type string
 
-// The types that a Pulumi project file knows.
+// The types of settings in a Pulumi project file.
 const (
 	String  Type = "string"
 	Integer Type = "integer"
@@ -17,33 +17,33 @@ const (
 	Object  Type = "object"
 )
 
-// Field is one setting: what Pulumi.yaml declares, how it is checked and where its value goes.
+// Field describes one setting: its declaration in Pulumi.yaml, its check and its field in Settings.
 type Field struct {
 	// Key is the name without namespace. A name with dots is a path:
 	// `pulumi config set --path gpu.nodes 2`.
 	Key string
 	// Type is the declared type.
 	Type Type
-	// Description says what the setting is for.
+	// Description is the description in Pulumi.yaml.
 	Description string
 	// Default is the value when none is set, in the engine's text form. Required settings have none.
 	Default string
-	// Required settings have no default, because no value would be right for everyone.
+	// Required reports whether the setting must be set; it then has no default.
 	Required bool
 	// Allowed says which values can be used.
 	Allowed string
-	// Example is a usable value; of an array or an object, that of one member. The default is one too.
+	// Example is a valid value; for an array or object, of one member. If empty, Default is used.
 	Example string
-	// Member is the path of the member that Example is for and MemberType its type in the words of
-	// `pulumi config set --type`. Only objects have them.
+	// Member is the path of an example member of an object, and MemberType its `pulumi config set
+	// --type`.
 	Member, MemberType string
-	// Next is the command that sets it, where that is not the usual one of its type.
+	// Next is the command that sets the setting, if it is not the usual one.
 	Next string
 
 	set setter
 }
 
-// command sets the setting to the example.
+// command returns the command that sets the example.
 func (f Field) command() string {
 	example := f.Example
 	if example == "" {
@@ -52,9 +52,9 @@ func (f Field) command() string {
 	return f.commandFor(example)
 }
 
-// commandFor sets the setting to a value. Without --path the CLI stores a text, whatever it looks
-// like, which the engine refuses where Pulumi.yaml declares an array or an object. With --path the
-// CLI stores what looks like a number or a boolean as one. Source: `pulumi config set --help`.
+// commandFor returns the command that sets a value. Without --path the CLI always stores a string,
+// which the engine rejects for arrays and objects. With --path it stores numbers and booleans as
+// such. Source: `pulumi config set --help`.
 func (f Field) commandFor(value string) string {
 	switch {
 	case f.Next != "":
@@ -68,7 +68,7 @@ func (f Field) commandFor(value string) string {
 	}
 }
 
-// pathFlag makes the CLI put a name with dots into its group, where the engine keeps the others.
+// pathFlag returns "--path " for a name with dots.
 func pathFlag(key string) string {
 	if strings.Contains(key, ".") {
 		return "--path "

@@ -20,8 +20,9 @@ func groupKeys() []string {
 	return keys
 }
 
-// flatten turns the engine's config into one text per setting, by name without namespace. A name with
-// dots that was set without --path is refused: it would be a second value beside the one in the group.
+// flatten converts the engine's config to one string per setting, by name without namespace. A name
+// with dots that was set without --path is a problem: it would be a second value next to the one in
+// the group.
 func flatten(raw map[string]string) (map[string]string, Problems) {
 	var (
 		flat     = map[string]string{}
@@ -82,7 +83,7 @@ func flattenGroup(flat map[string]string, path string, value json.RawMessage) er
 	return nil
 }
 
-// textOf returns a member as the engine passes a setting: texts without quotes, the rest as JSON.
+// textOf returns a member in the engine's form: strings without quotes, other values as JSON.
 func textOf(value json.RawMessage) string {
 	var text string
 	if err := json.Unmarshal(value, &text); err == nil && string(value) != "null" {

@@ -36,17 +36,17 @@ func imageFields() []Field {
 		[]Field{
 			{
 				Key: "imageRepository", Type: String, Default: "public.ecr.aws/deep-learning-containers/ray",
-				Description: "Registry and path of the image of head and workers, without tag.",
+				Description: "Registry and path, without tag, of the image for the Ray head and the workers.",
 				Allowed:     image.RepositoryAllowed,
 				set: parsed(image.ParseRepository,
 					func(s *Settings) *string { return &s.Image.Repository }),
 			},
 			{
 				Key: "imageDigest", Type: String, Required: true,
-				Description: "Digest of that image, sha256:...; `raytrain image pin TAG` writes it.",
+				Description: "Digest of that image, sha256:...; `raytrain image pin --stack STACK` writes it.",
 				Allowed:     image.DigestAllowed,
 				Example:     "sha256:" + strings.Repeat("0", 8) + "...",
-				Next:        "raytrain image pin train-ml-cuda-v1.1",
+				Next:        "raytrain image pin --stack STACK",
 				set:         parsed(image.ParseDigest, func(s *Settings) *image.Digest { return &s.Image.Digest }),
 			},
 		},
@@ -68,7 +68,7 @@ func imageFields() []Field {
 			},
 			{
 				Key: "charts.timeoutSeconds", Type: Integer, Default: "300",
-				Description: "Seconds that one Helm release may take to become ready.",
+				Description: "Seconds to wait for a Helm release to become ready.",
 				Allowed:     "10 to 3600",
 				set:         between(10, 3600, func(s *Settings) *int { return &s.Charts.TimeoutSeconds }),
 			},

@@ -14,13 +14,13 @@ type Job struct {
 	Training train.Config
 	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
 	StartupSeconds int
-	// DeadlineSeconds is how long the job may run before it is stopped and judged on its evidence so
-	// far.
+	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so far
+	// is judged.
 	DeadlineSeconds int
 	// Environment overrides variables of the workers. An empty value removes one.
 	Environment map[string]string
-	// RequireEFACounters makes EFA hardware counters that cannot be read a failure. Readable ones must
-	// always reach a bound.
+	// RequireEFACounters fails the gate if the EFA hardware counters cannot be read. Counters that can
+	// be read must always reach a lower bound.
 	RequireEFACounters bool
 	// RequireFIInfo refuses the job unless fi_info finds EFA in every worker pod.
 	RequireFIInfo bool
@@ -32,13 +32,13 @@ func jobFields() []Field {
 	return []Field{
 		{
 			Key: "job.enabled", Type: Boolean, Default: "true",
-			Description: "false creates the platform alone. The verdict is then none.",
+			Description: "Whether to run the training job. Without it the verdict is none.",
 			Allowed:     "true or false",
 			set:         boolean(func(s *Settings) *bool { return &s.Job.Enabled }),
 		},
 		{
 			Key: "job.model", Type: String, Default: "Qwen/Qwen2.5-1.5B",
-			Description: "Shape of the model, with random weights: nothing is downloaded.",
+			Description: "Model architecture. The weights are random; nothing is downloaded.",
 			Allowed:     fmt.Sprintf("one of %q", train.Models()),
 			set:         oneOf(train.Models(), func(s *Settings) *string { return &s.Job.Training.Model }),
 		},
@@ -51,7 +51,7 @@ func jobFields() []Field {
 		{
 			Key: "job.steps", Type: Integer, Default: "20",
 			Description: "Optimizer steps.",
-			Allowed:     "2 to 1000000: the first one warms up",
+			Allowed:     "2 to 1000000; the first step is a warm-up",
 			set:         between(2, 1000000, func(s *Settings) *int { return &s.Job.Training.Steps }),
 		},
 		{
@@ -68,39 +68,40 @@ func jobFields() []Field {
 		},
 		{
 			Key: "job.startupSeconds", Type: Integer, Default: "1200",
-			Description: "Seconds until nodes, devices and pods must be ready for the job.",
-			Allowed:     "10 to 7200: pulling the image takes minutes",
+			Description: "Seconds to wait until nodes, devices and pods are ready for the job.",
+			Allowed:     "10 to 7200; pulling the image takes minutes",
 			set:         between(10, 7200, func(s *Settings) *int { return &s.Job.StartupSeconds }),
 		},
 		{
 			Key: "job.deadlineSeconds", Type: Integer, Default: "1800",
-			Description: "Seconds after which the job is stopped and judged on its evidence so far.",
-			Allowed:     "10 to 86400",
-			set:         between(10, 86400, func(s *Settings) *int { return &s.Job.DeadlineSeconds }),
+			Description: "Maximum run time in seconds. " +
+				"At the deadline the job is stopped and its evidence so far is judged.",
+			Allowed: "10 to 86400",
+			set:     between(10, 86400, func(s *Settings) *int { return &s.Job.DeadlineSeconds }),
 		},
 		{
 			Key: "job.environment", Type: Object, Default: "{}", Example: "INFO",
-			Description: "NCCL and libfabric variables that replace the built-in ones (pulumi config set " +
-				"--path --type string job.environment.NAME VALUE). An empty text removes one.",
-			Allowed: "a map of variable to text; an empty text removes the variable",
+			Description: "NCCL and libfabric variables that override the built-in ones (pulumi config set " +
+				"--path --type string job.environment.NAME VALUE). An empty string removes a variable.",
+			Allowed: "a map of variable names to strings; an empty string removes the variable",
 			Member:  "job.environment.NCCL_DEBUG", MemberType: "string", set: setEnvironment,
 		},
 		{
 			Key: "job.requireEfaCounters", Type: Boolean, Default: "false",
-			Description: "Whether EFA hardware counters that cannot be read fail the gate. " +
-				"Readable ones must always reach a bound.",
+			Description: "Whether the gate fails when the EFA hardware counters cannot be read. " +
+				"Counters that can be read must always reach a lower bound.",
 			Allowed: "true or false",
 			set:     boolean(func(s *Settings) *bool { return &s.Job.RequireEFACounters }),
 		},
 		{
 			Key: "job.requireFiInfo", Type: Boolean, Default: "false",
-			Description: "Whether the job is refused unless fi_info finds EFA in every worker pod.",
+			Description: "Whether fi_info must find EFA in every worker pod before the job starts.",
 			Allowed:     "true or false",
 			set:         boolean(func(s *Settings) *bool { return &s.Job.RequireFIInfo }),
 		},
 		{
 			Key: "job.evidenceDir", Type: String, Default: "evidence",
-			Description: "Local folder of the reports and raw logs.",
+			Description: "Local folder for reports and raw logs.",
 			Allowed:     "a folder, relative to the project or absolute",
 			set:         nonEmpty(func(s *Settings) *string { return &s.Job.EvidenceDir }),
 		},

@@ -30,7 +30,7 @@ func nodeFields() []Field {
 		{
 			Key: "gpu.nodes", Type: Integer, Default: "2",
 			Description: "Number of GPU nodes, 2 or more: the gate judges traffic between nodes.",
-			Allowed:     "2 to 512: one node has no traffic between nodes to judge",
+			Allowed:     "2 to 512; the gate judges traffic between nodes",
 			set:         between(2, 512, func(s *Settings) *int { return &s.GPU.Nodes }),
 		},
 		{
@@ -42,14 +42,14 @@ func nodeFields() []Field {
 		{
 			Key: "gpu.volumeGiB", Type: Integer, Default: "200",
 			Description: "Root volume of a GPU node in GiB.",
-			Allowed:     "100 to 16384: the image alone takes about 30 GiB unpacked",
+			Allowed:     "100 to 16384; the unpacked image takes about 30 GiB",
 			set:         between(100, 16384, func(s *Settings) *int { return &s.GPU.VolumeGiB }),
 		},
 		{
 			Key: "system.instanceType", Type: String, Default: "m7i.xlarge",
 			Description: "Instance type of the system nodes, " +
 				"which run the Ray head, the operator and CoreDNS.",
-			Allowed: "an EC2 instance type of x86-64",
+			Allowed: "an x86-64 EC2 instance type",
 			set:     matching(instanceForm, func(s *Settings) *string { return &s.System.InstanceType }),
 		},
 		{
@@ -67,7 +67,7 @@ func nodeFields() []Field {
 		{
 			Key: "system.volumeGiB", Type: Integer, Default: "100",
 			Description: "Root volume of a system node in GiB.",
-			Allowed:     "50 to 16384: the head runs the same image as the workers",
+			Allowed:     "50 to 16384; the head uses the same image as the workers",
 			set:         between(50, 16384, func(s *Settings) *int { return &s.System.VolumeGiB }),
 		},
 	}

@@ -32,9 +32,9 @@ func Load(ctx *pulumi.Context) (Settings, error) {
 	return Parse(raw)
 }
 
-// hostConfig is the stack's whole config, which the language host leaves in the environment: a
-// program's context only answers for keys that it already knows, so that a misspelt one would go
-// unseen. An inline program has no host and an empty answer.
+// hostConfig returns the whole config of the stack, which the language host passes in the
+// environment. pulumi.Context only returns known keys, so misspelled keys would go unnoticed. For
+// an inline program it is empty.
 func hostConfig() (map[string]string, error) {
 	raw := map[string]string{}
 	text := os.Getenv(pulumi.EnvConfig)
@@ -77,14 +77,14 @@ func Parse(raw map[string]string) (Settings, error) {
 	return s, nil
 }
 
-// problem fills in what the field itself knows.
+// problem returns p with the field's key, allowed values and command.
 func (f Field) problem(p Problem) Problem {
 	p.Key, p.Allowed, p.Next = f.Key, f.Allowed, f.command()
 	return p
 }
 
-// Unknown reports those of the values, keyed by setting without namespace, that no setting has. An
-// inline program needs it: hostConfig has no answer there.
+// Unknown returns a problem for each key that is not a setting. Keys have no namespace. Inline
+// programs need it, because hostConfig is empty there.
 func Unknown(values map[string]string) Problems {
 	known := map[string]bool{}
 	for _, f := range Fields() {
@@ -96,8 +96,7 @@ func Unknown(values map[string]string) Problems {
 	return unknown(values, known)
 }
 
-// unknown reports keys of our namespace that no field has: a misspelt key would otherwise leave its
-// default in force.
+// unknown reports keys that are not settings. Otherwise a misspelled key would be ignored.
 func unknown(flat map[string]string, known map[string]bool) Problems {
 	var problems Problems
 	for _, key := range slices.Sorted(maps.Keys(flat)) {
@@ -194,7 +193,7 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// crossCheck finds settings that are fine alone and impossible together.
+// crossCheck reports settings that are valid alone but not together.
 func crossCheck(s Settings) Problems {
 	var problems Problems
 	for key, release := range map[string]string{
@@ -203,7 +202,7 @@ func crossCheck(s Settings) Problems {
 		if !strings.HasPrefix(release, s.KubernetesVersion+".") {
 			problems = append(problems, Problem{
 				Key: key, Value: release,
-				Cause: fmt.Sprintf("made for another Kubernetes than kubernetesVersion %s", s.KubernetesVersion),
+				Cause: fmt.Sprintf("not a release for kubernetesVersion %s", s.KubernetesVersion),
 				Allowed: fmt.Sprintf("a release %s.<patch>-<date> of "+
 					"https://github.com/awslabs/amazon-eks-ami/releases", s.KubernetesVersion),
 				Next: fmt.Sprintf("pulumi config set --path %s RELEASE", key),
@@ -214,7 +213,7 @@ func crossCheck(s Settings) Problems {
 		problems = append(problems, Problem{
 			Key: "availabilityZone", Value: string(s.AvailabilityZone),
 			Cause:   fmt.Sprintf("not in awsRegion %s", s.AWSRegion),
-			Allowed: fmt.Sprintf("a zone of %[1]s, such as %[1]sa, or empty to choose one", s.AWSRegion),
+			Allowed: fmt.Sprintf("a zone of %[1]s, such as %[1]sa, or empty to choose one automatically", s.AWSRegion),
 			Next:    "pulumi config rm availabilityZone",
 		})
 	}

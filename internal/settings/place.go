@@ -33,7 +33,7 @@ type Place struct {
 // CIDRs is a list of address blocks.
 type CIDRs []netip.Prefix
 
-// Strings returns the blocks as AWS's APIs take them.
+// Strings returns the blocks in CIDR notation.
 func (c CIDRs) Strings() []string {
 	texts := make([]string, len(c))
 	for i, block := range c {
@@ -42,7 +42,7 @@ func (c CIDRs) Strings() []string {
 	return texts
 }
 
-// What a Kubernetes upgrade changes here. The AMI release must be one of that minor version.
+// Change these for a Kubernetes upgrade. The AMI release must be one of that minor version.
 const (
 	DefaultKubernetesVersion = "1.36"
 	DefaultAMIRelease        = DefaultKubernetesVersion + ".2-20260714"
@@ -51,9 +51,9 @@ const (
 var (
 	clusterForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 	minorForm   = regexp.MustCompile(`^1\.[0-9]{2}$`)
-	// arnForm excludes arn:aws:sts::...:assumed-role/..., which EKS refuses as the principal of an
-	// access entry, ten minutes later. Source: EKS user guide, "Create access entries": the principal
-	// is an IAM role or user.
+	// arnForm excludes arn:aws:sts::...:assumed-role/..., which EKS refuses as a principal only after
+	// ten minutes. Source: EKS user guide, "Create access entries": the principal is an IAM role or
+	// user.
 	arnForm = regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$`)
 )
 
@@ -86,15 +86,15 @@ func placeFields() []Field {
 		{
 			Key: "availabilityZone", Type: String, Default: "", Example: "us-east-2a",
 			Description: "Zone of all nodes. Empty means the first zone that offers both instance types. " +
-				"An existing stack keeps its zone; another one is refused until pulumi destroy.",
+				"The zone of an existing stack cannot change; run pulumi destroy first.",
 			Allowed: region.ZoneAllowed,
 			set:     parsed(region.ParseZone, func(s *Settings) *region.Zone { return &s.AvailabilityZone }),
 		},
 		{
 			Key: "publicAccessCidrs", Type: Array, Required: true, Example: "203.0.113.7/32",
-			Description: "IPv4 blocks that may reach the API server from outside the VPC. [] turns the " +
-				"public endpoint off: `pulumi up` then works only inside the VPC, which the first update " +
-				"creates, so a first update needs a block.",
+			Description: "IPv4 blocks that may reach the API server from outside the VPC. [] turns off " +
+				"the public endpoint; `pulumi up` then works only from inside the VPC. The first update " +
+				"needs at least one block.",
 			Allowed: "IPv4 blocks that may reach the API server, or [] to keep it inside the VPC",
 			Next: `pulumi config set --path 'publicAccessCidrs[0]' ` +
 				`"$(curl -s https://checkip.amazonaws.com)/32"`,
@@ -102,17 +102,17 @@ func placeFields() []Field {
 		},
 		{
 			Key: "adminPrincipalArns", Type: Array, Default: "[]",
-			Description: "ARNs of IAM roles or users that become cluster administrators beside the one " +
-				"that runs Pulumi. Of a role its own ARN, not that of the assumed role.",
-			Allowed: "ARNs of IAM roles or users, without the one that runs Pulumi; of a role its own ARN " +
-				"(aws iam get-role --role-name NAME), not the assumed-role one that " +
-				"aws sts get-caller-identity prints",
+			Description: "ARNs of IAM roles or users that become cluster administrators, in addition to " +
+				"the one that runs Pulumi. For a role, use the role's ARN, not the assumed-role ARN.",
+			Allowed: "ARNs of IAM roles or users, except the one that runs Pulumi; for a role, the role ARN " +
+				"(aws iam get-role --role-name NAME), not the assumed-role ARN of " +
+				"aws sts get-caller-identity",
 			Example: "arn:aws:iam::123456789012:role/ml-team",
 			set:     setAdminPrincipalARNs,
 		},
 		{
 			Key: "logRetentionDays", Type: Integer, Default: "30",
-			Description: "Days for which the control plane's logs are kept.",
+			Description: "Days to keep the control plane's logs.",
 			Allowed:     "1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365 or 400",
 			set:         setLogRetentionDays,
 		},

@@ -11,19 +11,19 @@ import (
 type Problem struct {
 	// Key is the setting without its namespace.
 	Key string
-	// Value is what was set; meaningless when Missing.
+	// Value is the value that was set; empty if Missing.
 	Value string
 	// Missing is true for a required setting without a value.
 	Missing bool
-	// Cause says what is wrong with the value; empty when Allowed says it all.
+	// Cause is why the value is invalid; empty if Allowed explains it.
 	Cause string
 	// Allowed says which values can be used.
 	Allowed string
-	// Next is the command to run; empty where there is none to give.
+	// Next is the command to run; empty if there is none.
 	Next string
 }
 
-// String is the problem on two lines: what is wrong, and what to do.
+// String returns the problem in two lines: what is wrong, and what to do.
 func (p Problem) String() string {
 	var b strings.Builder
 	if p.Missing {
@@ -71,10 +71,10 @@ func (p Problems) Unwrap() []error {
 	return refusals
 }
 
-// Error lists all problems, because fixing them one run at a time wastes a preview each.
+// Error lists all problems, so that they can be fixed at once.
 func (p Problems) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "checking the stack's settings: %d cannot be used", len(p))
+	fmt.Fprintf(&b, "checking the stack's settings: %d invalid", len(p))
 	for _, problem := range p {
 		fmt.Fprintf(&b, "\n  - %s", problem)
 	}

@@ -19,13 +19,13 @@ import (
 type setter = func(*Settings, string) error
 
 var (
-	errForm  = errors.New("not of the form that is allowed")
+	errForm  = errors.New("invalid format")
 	errRange = errors.New("out of range")
 	errEmpty = errors.New("empty")
-	errGroup = errors.New("it is a group of settings, not a setting")
+	errGroup = errors.New("is a group of settings, not a setting")
 )
 
-// parsed takes what a type's own Parse function takes.
+// parsed returns a setter that uses a Parse function.
 func parsed[T any](parse func(string) (T, error), at func(*Settings) *T) setter {
 	return func(s *Settings, value string) error {
 		checked, err := parse(value)
@@ -156,7 +156,7 @@ func setVPCCIDR(s *Settings, value string) error {
 		return errRange
 	}
 	if prefix != prefix.Masked() {
-		return fmt.Errorf("host bits are set; the block is %s", prefix.Masked())
+		return fmt.Errorf("host bits are set; use %s", prefix.Masked())
 	}
 	s.VPCCIDR = prefix
 	return nil
@@ -194,8 +194,8 @@ func setAdminPrincipalARNs(s *Settings, value string) error {
 			return fmt.Errorf("%q is not the ARN of a role or user", arn)
 		}
 		if slices.Contains(arns[:i], arn) {
-			// EKS answers a second access entry for one principal with a conflict.
-			return fmt.Errorf("%q is there twice", arn)
+			// EKS rejects a second access entry for the same principal.
+			return fmt.Errorf("%q is listed twice", arn)
 		}
 	}
 	s.AdminPrincipalARNs = arns
@@ -206,7 +206,7 @@ func setLogRetentionDays(s *Settings, value string) error {
 	days := []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400}
 	n, err := strconv.Atoi(value)
 	if err != nil || !slices.Contains(days, n) {
-		return errors.New("CloudWatch has no such retention")
+		return errors.New("not a retention period that CloudWatch supports")
 	}
 	s.LogRetentionDays = n
 	return nil
@@ -250,7 +250,7 @@ func setPrices(s *Settings, value string) error {
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		usd, err := strconv.ParseFloat(texts[name], 64)
 		if err != nil || !instanceForm.MatchString(name) || !(usd > 0 && usd < 1e6) {
-			return fmt.Errorf("%q at %q is not a price of an instance type", name, texts[name])
+			return fmt.Errorf("%q: %q is not a price in USD per hour", name, texts[name])
 		}
 		prices[name] = usd
 	}
@@ -281,13 +281,13 @@ func strictJSON(value string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(value))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return fmt.Errorf("not readable: %w", err)
+		return fmt.Errorf("invalid JSON: %w", err)
 	}
 	if strings.TrimSpace(value) == "null" {
 		return errors.New("null is not a value")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("not readable: something follows the value")
+		return errors.New("invalid JSON: something follows the value")
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package settings is the one place that reads the stack's Pulumi config: typed, checked, and with
-// every error reported at once.
+// Package settings reads and validates the stack's Pulumi config. It reports all errors at once. No
+// other package reads the config.
 //
 // A new setting is one field and one row of a table, both in the file of its group, and an entry in
 // Pulumi.yaml, which `go test ./internal/settings -update` writes from the tables.
@@ -14,11 +14,11 @@ import (
 // Namespace is the config namespace, the name of the Pulumi project.
 const Namespace = "ray-train-efa"
 
-// Settings is everything that a stack can choose. Only Parse makes one, so every value is checked.
-// A field has the name of its setting.
+// Settings holds the stack's settings. Only Parse creates it, so all values are valid. Fields are
+// named like their settings.
 type Settings struct {
 	Place
-	// GPU is the node group that trains.
+	// GPU is the node group of the workers.
 	GPU NodeGroup
 	// System is the node group of the Ray head, the operator and CoreDNS.
 	System NodeGroup

@@ -175,14 +175,14 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	})
 	require.NoError(t, err)
 	_, err = Parse(raw)
-	require.EqualError(t, err, `checking the stack's settings: 5 cannot be used
-  - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512: one node has no traffic between nodes to judge
+	require.EqualError(t, err, `checking the stack's settings: 5 invalid
+  - ray-train-efa:gpu.nodes is "one": not a whole number; allowed: 2 to 512; the gate judges traffic between nodes
       next: pulumi config set --path gpu.nodes '2'
-  - ray-train-efa:imageDigest is not set; allowed: sha256: and 64 hexadecimal digits; a tag may move
-      next: raytrain image pin train-ml-cuda-v1.1
-  - ray-train-efa:job.device is "gpu": not of the form that is allowed; allowed: one of ["cuda" "cpu"]
+  - ray-train-efa:imageDigest is not set; allowed: sha256: followed by 64 hexadecimal digits
+      next: raytrain image pin --stack STACK
+  - ray-train-efa:job.device is "gpu": invalid format; allowed: one of ["cuda" "cpu"]
       next: pulumi config set --path job.device 'cuda'
-  - ray-train-efa:job.steps is "hello": not a whole number; allowed: 2 to 1000000: the first one warms up
+  - ray-train-efa:job.steps is "hello": not a whole number; allowed: 2 to 1000000; the first step is a warm-up
       next: pulumi config set --path job.steps '20'
   - ray-train-efa:gpu.node is "2": no such setting; did you mean gpu.nodes?
       next: pulumi config rm --path gpu.node`)
@@ -206,9 +206,9 @@ func TestGroupsAndNames(t *testing.T) {
 		{"a fraction", map[string]string{"gpu": `{"nodes":1.5}`}, 0, `ray-train-efa:gpu.nodes is "1.5": not a whole number`},
 		{"null", map[string]string{"gpu": `{"nodes":null}`}, 0, `ray-train-efa:gpu.nodes is "null": not a whole number`},
 		{"misspelt, in the group", map[string]string{"gpu": `{"node":3}`}, 0, "did you mean gpu.nodes?"},
-		{"no group", map[string]string{"gpu": "3"}, 0, "it is a group of settings, not a setting"},
-		{"a text", map[string]string{"job": "nonsense"}, 0, "it is a group of settings, not a setting"},
-		{"a list", map[string]string{"job": "[]"}, 0, "it is a group of settings, not a setting"},
+		{"no group", map[string]string{"gpu": "3"}, 0, "is a group of settings, not a setting"},
+		{"a text", map[string]string{"job": "nonsense"}, 0, "is a group of settings, not a setting"},
+		{"a list", map[string]string{"job": "[]"}, 0, "is a group of settings, not a setting"},
 		{"no JSON", map[string]string{"gpu": "{"}, 0, `reading "gpu"`},
 	}
 	for _, test := range tests {

@@ -46,7 +46,7 @@ func checkCapacity(
 func explainLookup(s settings.Settings, err error) error {
 	explained := diagnosis.Explain(diagnosis.Failure{Type: "aws:function", Error: err.Error()},
 		diagnosis.Stack{Region: s.AWSRegion, ClusterName: s.ClusterName})
-	explained.Summary = fmt.Sprintf("refused: could not check the capacity of AWS (%s)", explained.Code)
+	explained.Summary = fmt.Sprintf("failed: could not check the capacity of AWS (%s)", explained.Code)
 	explained.Billing = refusal.NothingCreated
 	return explained
 }

@@ -22,10 +22,10 @@ const (
 // controlPlaneType is the type of the EKS cluster inside pulumi-eks's component.
 const controlPlaneType = "aws:eks/cluster:Cluster"
 
-// explainFailures prints why a resource failed, beside what its provider says: the error of AWS
-// names neither the next command nor the price. An error hook is Pulumi's way to see a failure from
-// the program; this one never asks for a retry. It covers the control plane inside pulumi-eks's
-// component too. The training job explains its own failures.
+// explainFailures registers an error hook that prints why a resource failed, the next command and
+// the price, which AWS's errors do not contain. The hook never requests a retry. It covers the
+// control plane inside pulumi-eks's component too, but not the training job, which explains its own
+// failures.
 func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error {
 	planned := describeStack(s, plan)
 	ctx := r.ctx
@@ -69,9 +69,9 @@ func (r reporter) explainFailures(s settings.Settings, plan capacity.Plan) error
 	if err != nil {
 		return fmt.Errorf("adding the hook to every resource: %w", err)
 	}
-	// The resources of pulumi-eks's component reach only the engine, and this transform. It changes
-	// the control plane alone: that is what AWS refuses there (zones, quota, name), and its inputs are
-	// plain, whereas the SDK loses resources among the inputs of a transform.
+	// Resources of the pulumi-eks component can be changed only by this transform. It changes only the
+	// control plane, which is the resource that AWS refuses (zones, quota, name). Other resources have
+	// resource references as inputs, which the SDK drops in a transform.
 	type transformed = pulumi.ResourceTransformResult
 	err = ctx.RegisterResourceTransform(
 		func(_ context.Context, args *pulumi.ResourceTransformArgs) *transformed {

@@ -11,9 +11,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// export exports what is needed after an update. Pulumi prints every output after every `pulumi
-// up`, so no output grows with the number of ranks or nodes: those tables are in the training job's
-// own outputs and in its report. Without a job the verdict is none, never that of an earlier run.
+// export exports the stack outputs. Pulumi prints all of them after every `pulumi up`, so none
+// grows with the number of ranks or nodes; those tables are outputs of the training job. Without a
+// job the verdict is none.
 func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *parts) {
 	ctx.Export("clusterName", made.cluster.Name)
 	ctx.Export("kubeconfig", made.cluster.Kubeconfig)
@@ -36,7 +36,7 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("reportPath", made.job.ReportPath)
 }
 
-// evidence says in one line how many ranks and nodes the verdict is about.
+// evidence returns the number of ranks and nodes in evidence as one line.
 func evidence(nodes, gpusPerNode int, job *jobs.TrainingJob) pulumi.Output {
 	return pulumi.All(job.Ranks, job.Nodes).ApplyT(func(tables []any) string {
 		ranks, _ := tables[0].([]report.Rank)

@@ -10,10 +10,10 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// wantedProvider is libfabric's name of the provider that must carry the traffic.
+// requiredProvider is the libfabric provider that the traffic must use.
 const wantedProvider = "efa"
 
-// newJob registers the gate; it returns nil when the job is switched off.
+// newJob registers the gate; it returns nil if the job is disabled.
 func newJob(
 	ctx *pulumi.Context, s settings.Settings, plan capacity.Plan,
 	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string,
@@ -48,7 +48,7 @@ func newJob(
 	}, pulumi.DependsOn(work.Made))
 }
 
-// chartVersions names the charts as their releases are named.
+// chartVersions returns the chart versions by release name.
 func chartVersions(s settings.Settings) map[string]string {
 	return map[string]string{
 		"nvidia-device-plugin":      s.Charts.NVIDIA.Version,

@@ -14,8 +14,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
 )
 
-// lookup is capacity's view of AWS through functions of the AWS provider. The program calls them in
-// every preview and update, whereas an unchanged resource gets no call.
+// lookup implements capacity.Source with functions of the AWS provider, which are called in every
+// preview and update.
 type lookup struct {
 	ctx    *pulumi.Context
 	option pulumi.InvokeOption
@@ -26,7 +26,7 @@ type lookup struct {
 
 var _ capacity.Source = lookup{}
 
-// errReply means that AWS replied what its API does not document.
+// errReply means that a reply of AWS is inconsistent.
 var errReply = errors.New("the reply is inconsistent")
 
 func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {

@@ -10,10 +10,10 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
-// ErrReported ends a program whose refusal is printed already. Its caller prints nothing more.
+// ErrReported is returned when the refusal was already printed. Callers must not print it.
 var ErrReported = errors.New("refused: the reason is printed above")
 
-// reporter tells people and programs why an update is refused: as Pulumi's diagnostics and as data.
+// reporter reports refusals as Pulumi diagnostics and as events.
 type reporter struct {
 	ctx    *pulumi.Context
 	events eventlog.Log
@@ -24,8 +24,8 @@ type reporter struct {
 }
 
 // refuse reports the refusals in err and returns ErrReported. Pulumi would print them itself below
-// "an unhandled error occurred". An error without a refusal is returned as it is: mostly it says
-// only that a resource failed before.
+// "an unhandled error occurred". An error without a refusal is returned unchanged; usually it only
+// means that a resource failed.
 func (r reporter) refuse(err error) error {
 	refusals := refusal.All(err)
 	if len(refusals) == 0 {

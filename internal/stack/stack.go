@@ -1,4 +1,4 @@
-// Package stack is the whole program as one function, which `pulumi up` and a rehearsal both run.
+// Package stack contains the Pulumi program that `pulumi up` and rehearsals run.
 package stack
 
 import (
@@ -17,10 +17,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// Program returns the program. It appends its refusals and the price to events; main passes
-// eventlog.FromEnvironment(), a rehearsal a log of its own.
+// Program returns the Pulumi program, which appends its refusals and the price to events.
 //
-// A program that refuses prints the reasons itself and returns ErrReported.
+// On a refusal the program prints the reasons and returns ErrReported.
 func Program(events eventlog.Log) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		report := reporter{ctx: ctx, events: events, zone: &nodeZone{}, failure: newFailedUpdate()}
@@ -41,7 +40,7 @@ func run(ctx *pulumi.Context, report reporter) error {
 	if err := warnOfPrivateEndpoint(ctx, s); err != nil {
 		return err
 	}
-	// One explicit provider with the region of the settings: the default one would use the shell's.
+	// An explicit provider, because the default one would use the region of the shell.
 	provider, err := aws.NewProvider(ctx, "aws", &aws.ProviderArgs{
 		Region:      pulumi.String(s.AWSRegion),
 		DefaultTags: aws.ProviderDefaultTagsArgs{Tags: pulumi.ToStringMap(stackTags(ctx))},
@@ -67,9 +66,9 @@ func run(ctx *pulumi.Context, report reporter) error {
 	return nil
 }
 
-// warnOfPrivateEndpoint warns, in preview too, about an API server that is reachable only from the
-// stack's own VPC: on the first update no machine can be in that VPC yet. It is not refused,
-// because an existing stack may well be updated from inside.
+// warnOfPrivateEndpoint warns if the API server is reachable only from inside the VPC, which does
+// not exist before the first update. It is not an error, because an existing stack can be updated
+// from inside.
 func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
 	if len(s.PublicAccessCIDRs) > 0 {
 		return nil
@@ -82,9 +81,9 @@ func warnOfPrivateEndpoint(ctx *pulumi.Context, s settings.Settings) error {
 
 // privateEndpoint is that warning.
 const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack's VPC can reach the " +
-	"API server, and the first `pulumi up` creates that VPC. An update that runs outside of it cannot " +
-	"finish: the Helm releases and the gate wait for the API server until they time out, while " +
-	"everything costs money. A later up or destroy fails in the same way.\n" +
+	"API server, and the first `pulumi up` creates that VPC. An update from outside that VPC " +
+	"fails: the Helm releases and the gate time out while the resources cost money. " +
+	"A later up or destroy fails in the same way.\n" +
 	"next:     pulumi config set --path 'publicAccessCidrs[0]' " +
 	"\"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs inside that VPC"
 
@@ -104,7 +103,7 @@ type parts struct {
 	last []pulumi.Resource
 }
 
-// awaitSeconds is how long the update waits for the RayCluster. A training job, where there is one,
+// awaitSeconds returns how long the update waits for the RayCluster: 0 with a training job, which
 // waits itself.
 func awaitSeconds(s settings.Settings) int {
 	if s.Job.Enabled {
@@ -113,9 +112,9 @@ func awaitSeconds(s settings.Settings) int {
 	return s.Job.StartupSeconds
 }
 
-// build creates everything. Each component depends on those before it, so that destroy deletes them
-// in the reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and log
-// group, EFA security group and placement group, network.
+// build creates all resources. Each component depends on those before it, so that destroy deletes
+// them in the reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and
+// log group, EFA security group and placement group, network.
 func build(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
 ) (*parts, error) {

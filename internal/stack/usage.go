@@ -11,9 +11,9 @@ import (
 // Source: EKS user guide, "Create a managed node group", tags that EKS adds.
 const clusterTag = "eks:cluster-name"
 
-// OtherInstances calls ec2:DescribeInstances: once for all of the families, for the Spot ones,
-// which have quotas of their own, and for this cluster's, and once more for each instance that is
-// left, whose type only that call returns.
+// OtherInstances calls ec2:DescribeInstances for all instances of the families, for Spot instances
+// (which have their own quotas), for this cluster's instances, and then for each remaining
+// instance, to get its type.
 func (l lookup) OtherInstances(families []string) (map[string]int, error) {
 	var prefixes []string
 	for _, family := range families {
@@ -56,7 +56,7 @@ func (l lookup) instances(tags map[string]string, filters ...ec2.GetInstancesFil
 	return found.Ids, nil
 }
 
-// OtherAddresses calls ec2:DescribeAddresses, for all and for this stack's.
+// OtherAddresses calls ec2:DescribeAddresses, for all addresses and for this stack's.
 func (l lookup) OtherAddresses() (int, error) {
 	all, err := ec2.GetEips(l.ctx, &ec2.GetEipsArgs{}, l.option)
 	if err != nil {
@@ -69,7 +69,7 @@ func (l lookup) OtherAddresses() (int, error) {
 	return len(all.AllocationIds) - len(own.AllocationIds), nil
 }
 
-// OtherVPCs calls ec2:DescribeVpcs, for all and for this stack's.
+// OtherVPCs calls ec2:DescribeVpcs, for all addresses and for this stack's.
 func (l lookup) OtherVPCs() (int, error) {
 	all, err := ec2.GetVpcs(l.ctx, &ec2.GetVpcsArgs{}, l.option)
 	if err != nil {

@@ -17,7 +17,7 @@ type nodeZone struct {
 	zone region.Zone
 }
 
-// follow takes over the zone of the subnet, which is known before anything in it can fail.
+// follow sets the zone once the zone of the subnet is known.
 func (z *nodeZone) follow(zone pulumi.StringOutput) {
 	zone.ApplyT(func(zone string) string {
 		z.set(region.Zone(zone))
@@ -31,7 +31,7 @@ func (z *nodeZone) set(zone region.Zone) {
 	z.zone = zone
 }
 
-// correct returns the planned stack with the zone that the nodes really have.
+// correct returns the planned stack with the actual zone of the nodes.
 func (z *nodeZone) correct(planned diagnosis.Stack) diagnosis.Stack {
 	z.mu.Lock()
 	defer z.mu.Unlock()

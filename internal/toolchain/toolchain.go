@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// ErrMissing means that a part of the toolchain is not there yet: set-up or build has not run, or
-// was interrupted. `make build` sets up first what it needs.
+// ErrMissing means that a part of the toolchain is missing. `make build` installs it.
 var ErrMissing = errors.New("run make build")
 
 // ErrNoCheckout means that no folder on the way up to the file system's root is a checkout of this
@@ -38,8 +37,8 @@ type Kubernetes struct {
 type Toolchain struct {
 	// Root is the checkout.
 	Root string
-	// Cache is the folder outside the checkout that holds the parts. A program of the toolchain needs
-	// to see it.
+	// Cache is the folder outside the checkout that holds the parts. Programs of the toolchain need
+	// access to it.
 	Cache string
 	// Bin is the checkout's bin folder, for the PATH of the engine and its providers.
 	Bin string

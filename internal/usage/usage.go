@@ -16,7 +16,7 @@ import (
 func Install(root *cobra.Command) {
 	root.SetFlagErrorFunc(withHelp)
 	install(root)
-	// A group runs only to refuse arguments, so its usage does not say that it runs alone.
+	// A group only rejects arguments, so its usage line does not show it as a command.
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+group+`"))}}`, 1))
 }
@@ -101,7 +101,7 @@ func unknownCommand(command *cobra.Command, name string) error {
 	return fmt.Errorf("unknown command %q: must be one of %s", name, strings.Join(names, ", "))
 }
 
-// withHelp adds the command's name, its usage line and the way to its help to an error.
+// withHelp adds the command's name, usage line and help command to an error.
 func withHelp(command *cobra.Command, err error) error {
 	if command.HasParent() {
 		name := strings.TrimPrefix(command.CommandPath(), command.Root().Name()+" ")

@@ -50,7 +50,7 @@ func main() {
 	os.Exit(cli.Run(command()))
 }
 
-// choose tells which part is wanted, and with which arguments.
+// choose returns the selected part, and with which arguments.
 func choose(args []string) (string, []string) {
 	name := filepath.Base(args[0])
 	if _, ok := commands()[name]; ok || name == "etcd" {

@@ -66,7 +66,7 @@ func (c cache) finish(key string, took time.Duration) error {
 }
 
 // lock takes the cache for this process, so that two set-ups don't build into the same folders;
-// waiting is called once if another one has it. The lock ends with the process, however it ends.
+// waiting is called once if another one has it. The lock is released when the process ends.
 func (c cache) lock(waiting func()) (release func() error, err error) {
 	if err := os.MkdirAll(filepath.Join(c.dir, "logs"), 0o755); err != nil {
 		return nil, fmt.Errorf("creating the cache: %w", err)

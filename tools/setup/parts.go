@@ -139,8 +139,7 @@ func goBuild(output, pkg string, variables ...string) step {
 	return step{Run: []string{"go", "build", "-buildvcs=false", "-ldflags", strings.Join(flags, " "), "-o", "{out}/" + output, pkg}}
 }
 
-// kubernetesVersionFlags make the parts say which release they are; kubectl refuses to work
-// without.
+// kubernetesVersionFlags make the parts say which release they are; kubectl requires it.
 func kubernetesVersionFlags(version string) []string {
 	numbers := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	var variables []string

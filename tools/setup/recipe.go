@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// recipe says how one part of the toolchain is built. It is plain data, so that a hash of it tells
-// whether the cached part was built in the same way.
+// recipe says how one part of the toolchain is built. It is plain data, whose hash identifies the
+// cached part.
 type recipe struct {
 	// Name and Version name the part's folder in the cache, beside the hash.
 	Name, Version string

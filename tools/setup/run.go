@@ -172,8 +172,7 @@ func (s setup) make(ctx context.Context, part planned) error {
 }
 
 // prefetch downloads the modules of the parts that compile later, and then those of the checkout
-// itself. What goes wrong here goes wrong again, with a message, when the part is built; so it only
-// costs time.
+// itself. Errors are ignored here; they occur again when the part is built.
 func (s setup) prefetch(ctx context.Context, missing []planned) {
 	var folders, packages []string
 	for _, part := range missing {

@@ -16,7 +16,7 @@ import (
 // noCapacity is a refusal as the program reports it.
 func noCapacity() *refusal.Refusal {
 	return &refusal.Refusal{
-		Code: "no-capacity", Summary: "refused: could not create aws:eks:NodeGroup \"gpu\"",
+		Code: "no-capacity", Summary: "failed: could not create aws:eks:NodeGroup \"gpu\"",
 		Cause: "AWS has no instances left", Next: "pulumi up later", Billing: "$9.55 per hour",
 	}
 }
