@@ -6,7 +6,7 @@ import (
 )
 
 // VerdictNone is the exported verdict when no job ran: the job is switched off, or refused before
-// it started. It is never a pass.
+// it started. It never passes the gate.
 const VerdictNone report.Verdict = "none"
 
 // Inputs is TrainingJobArgs with its outputs resolved, as the provider gets it. The SDK pairs the
@@ -48,7 +48,7 @@ type Expectations struct {
 	// RequireEFACounters makes unreadable EFA hardware counters a failure. Where they are readable,
 	// too few bytes are a failure in any case.
 	RequireEFACounters bool `pulumi:"requireEfaCounters"`
-	// RequireFIInfo refuses the job when fi_info finds no EFA in a worker pod, or gives no answer.
+	// RequireFIInfo refuses the job when fi_info finds no EFA in a worker pod, or returns no result.
 	// When false, the first is a warning and the second a note.
 	RequireFIInfo bool `pulumi:"requireFiInfo"`
 }
@@ -68,7 +68,7 @@ type Pod struct {
 	Head bool   `pulumi:"head"`
 	// ImageDigest is the digest of the image that the Ray container runs, "sha256:...".
 	ImageDigest string `pulumi:"imageDigest"`
-	// Current reports whether the pod was made from the RayCluster's present template; nil when
+	// Current reports whether the pod was created from the RayCluster's current template; nil when
 	// unknown.
 	Current *bool `pulumi:"current,optional"`
 	// FIInfo is what `fi_info -p efa` found in a worker pod.
@@ -96,7 +96,7 @@ type Counters struct {
 	RxBytes float64 `pulumi:"rxBytes"`
 	// Devices is the number of RDMA devices that were read.
 	Devices int `pulumi:"devices"`
-	// LeastBytes is the least that the job must have moved each way; 0 when no bound is known for
-	// its model.
+	// LeastBytes is the lower bound of the job's traffic in each direction; 0 when no bound is known
+	// for its model.
 	LeastBytes float64 `pulumi:"leastBytes"`
 }

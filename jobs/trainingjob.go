@@ -1,5 +1,5 @@
-// Package jobs is the training side of the stack as a Pulumi program sees it:
-// a TrainingJob resource that is green only when NCCL is proven to have used EFA.
+// Package jobs defines the TrainingJob resource for Pulumi programs, which succeeds only if NCCL is
+// proven to have used EFA.
 package jobs
 
 import (
@@ -65,8 +65,8 @@ type TrainingJobArgs struct {
 	EvidenceDir string `pulumi:"evidenceDir"`
 }
 
-// TrainingJob is a training run whose evidence was judged. It exists in the
-// state, with its evidence, also when the verdict failed the update.
+// TrainingJob is a training run whose evidence was judged. It is in the state, with its evidence,
+// even if the update failed.
 type TrainingJob struct {
 	pulumi.CustomResourceState
 
@@ -80,7 +80,7 @@ type TrainingJob struct {
 	SubmissionID pulumi.StringOutput `pulumi:"submissionId"`
 	// Attempt counts the submissions of this resource's name in its cluster.
 	Attempt pulumi.IntOutput `pulumi:"attempt"`
-	// ProofHash identifies what the verdict is about.
+	// ProofHash is the hash of the proof.
 	ProofHash pulumi.StringOutput `pulumi:"proofHash"`
 	// ReportPath is the local text report; empty when none was written.
 	ReportPath pulumi.StringOutput `pulumi:"reportPath"`
@@ -92,7 +92,7 @@ type TrainingJob struct {
 	// the job was submitted.
 	Nodes NodeArrayOutput `pulumi:"nodes"`
 	Pods  PodArrayOutput  `pulumi:"pods"`
-	// Rehearsed is true if the run was on an emulated AWS account.
+	// Rehearsed is true in a rehearsal.
 	Rehearsed pulumi.BoolOutput `pulumi:"rehearsed"`
 }
 

@@ -1,6 +1,6 @@
-// Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on the head: jobs, packages,
-// cluster state and log files. It handles how those APIs misbehave (Ray 2.58.0) and returns typed
-// results and errors. It reaches the head through the transport that it is given.
+// Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on the head: jobs,
+// packages, cluster state and log files. It works around errors of those APIs (Ray 2.58.0) and
+// returns typed results and errors. It reaches the head through the transport that it is given.
 package rayapi
 
 import (
@@ -80,12 +80,12 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// slowestUpload is the lowest speed, in bytes a second, at which a request's body may be sent.
-const slowestUpload = 64 << 10
+// minUploadRate is the minimum upload rate of a request's body in bytes per second.
+const minUploadRate = 64 << 10
 
 // timeoutFor returns how long a request with a body of that size may take.
 func timeoutFor(size int) time.Duration {
-	return requestTimeout + time.Duration(size/slowestUpload)*time.Second
+	return requestTimeout + time.Duration(size/minUploadRate)*time.Second
 }
 
 // do sends one request and returns the reply's body. Callers decide what may be repeated.

@@ -12,24 +12,26 @@ const maxErrorBytes = 32 << 10
 
 // Errors that callers distinguish with errors.Is.
 var (
-	// ErrNotFound: the job, package or node does not exist on this head.
+	// ErrNotFound means that the job, package or node does not exist on this head.
 	ErrNotFound = errors.New("not found on this Ray head")
-	// ErrUnauthorized: the token is missing or wrong.
-	ErrUnauthorized = errors.New("refused by Ray's token authentication")
-	// ErrUnreachable: no complete HTTP reply came back.
+	// ErrUnauthorized means that the token is missing or wrong.
+	ErrUnauthorized = errors.New("rejected by Ray's token authentication")
+	// ErrUnreachable means that no complete HTTP response arrived.
 	ErrUnreachable = errors.New("no answer from the Ray head")
-	// ErrIncomplete: a log file was cut off while it was read. What was read is not evidence.
+	// ErrIncomplete means that a log file was cut off while it was read. It is not evidence.
 	ErrIncomplete = errors.New("incomplete download")
-	// ErrTooLong: a log file is longer than the caller accepts. It comes with ErrIncomplete: the part
-	// that was read is not evidence either.
+	// ErrTooLong means that a log file is longer than the caller accepts. It is joined with
+	// ErrIncomplete, because the part that was read is not evidence either.
 	ErrTooLong = errors.New("longer than the limit")
-	// ErrHeadRestarted: the head has another session; jobs and logs of the recorded session are lost.
+	// ErrHeadRestarted means that the head has another session; jobs and logs of the recorded session
+	// are lost.
 	ErrHeadRestarted = errors.New("the Ray head restarted")
-	// ErrStillActive: a job did not stop in time; a PENDING one never does.
+	// ErrStillActive means that a job did not stop in time; a PENDING one never does.
 	ErrStillActive = errors.New("still active")
-	// ErrStillPending: a job that did not stop in time is PENDING. It comes with ErrStillActive.
-	ErrStillPending = errors.New("no worker runs yet")
-	// ErrInvalidID: a submission id that Ray may not handle correctly.
+	// ErrStillPending means that the job that did not stop is PENDING. It is joined with
+	// ErrStillActive.
+	ErrStillPending = errors.New("still pending")
+	// ErrInvalidID means a submission id that Ray may not handle correctly.
 	ErrInvalidID = errors.New("invalid submission id")
 )
 

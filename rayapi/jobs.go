@@ -151,8 +151,8 @@ func (c *Client) post(ctx context.Context, id string, body []byte) error {
 	}
 }
 
-// RequestStop stops a job: SIGTERM to the driver's processes, SIGKILL 3 s later. It does nothing to a
-// PENDING job, whatever the head answers (ray#58353); use StopAndWait.
+// RequestStop stops a job: SIGTERM to the driver's processes, SIGKILL 3 s later. It does not stop a
+// PENDING job, even if the head reports success (ray#58353); use StopAndWait.
 func (c *Client) RequestStop(ctx context.Context, id string) error {
 	if err := ValidateID(id); err != nil {
 		return err

@@ -121,8 +121,8 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// DriverLog returns the output of a job's driver, from the node that it ran on. It is for people: it
-// proves nothing about the ranks.
+// DriverLog returns the output of a job's driver, from the node that it ran on. It is not evidence
+// about the ranks.
 func (c *Client) DriverLog(ctx context.Context, job Job) ([]byte, error) {
 	if job.DriverNodeID == "" {
 		return nil, fmt.Errorf("reading the driver log of %q: %w", job.SubmissionID, errNoDriver)

@@ -1,4 +1,4 @@
-// Package train is the training code that runs on Ray, as one zip, and the settings that it takes.
+// Package train contains the training code for Ray as a zip, and its configuration.
 package train
 
 import (

@@ -30,7 +30,7 @@ func TestDecide(t *testing.T) {
 	tests := []struct {
 		name   string
 		record *attempt.Record
-		job    attempt.Job
+		job    attempt.JobState
 		want   attempt.Action
 	}{
 		{"nothing was ever run", nil, attempt.Absent, attempt.Submit},
@@ -68,7 +68,7 @@ func TestDecideFailsClosed(t *testing.T) {
 	records := []*attempt.Record{
 		nil, {ProofHash: "wanted"}, {ProofHash: "other"}, {ProofHash: "wanted", Settled: true},
 	}
-	states := []attempt.Job{
+	states := []attempt.JobState{
 		attempt.Absent, attempt.Lost, attempt.Foreign, attempt.Active, attempt.Moved, attempt.Ended,
 	}
 	for _, record := range records {

@@ -7,31 +7,31 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Job is the state of a record's job according to Ray.
-type Job string
+// JobState is the state of a recorded job according to Ray.
+type JobState string
 
 // The states.
 const (
-	// Absent: Ray knows no such job, and the head did not restart since it was recorded. It was never
+	// Absent means that Ray has no such job and the head did not restart, so the job was never
 	// submitted.
-	Absent Job = "absent"
-	// Lost: the head restarted since the job was recorded. How the job ended is unknown, and its
-	// evidence is lost.
-	Lost Job = "lost"
-	// Foreign: a job has the id, but not the nonce.
-	Foreign Job = "foreign"
-	// Active: it waits or runs.
-	Active Job = "active"
-	// Moved: it is active, but in another session than the recorded one, so that part of its evidence
-	// is lost.
-	Moved Job = "moved"
-	// Ended: its status is final.
-	Ended Job = "ended"
+	Absent JobState = "absent"
+	// Lost means that the head restarted after the job was recorded. The job's result is unknown, and
+	// its evidence is lost.
+	Lost JobState = "lost"
+	// Foreign means that a job has the id, but not the nonce.
+	Foreign JobState = "foreign"
+	// Active means that the job is waiting or running.
+	Active JobState = "active"
+	// Moved means that the job is active, but in another session than the recorded one, so that part
+	// of its evidence is lost.
+	Moved JobState = "moved"
+	// Ended means that the job's status is final.
+	Ended JobState = "ended"
 )
 
-// Classify returns the state of a record's job. job is Ray's answer, nil when Ray does not know it;
-// session is the head's present one.
-func Classify(record Record, job *rayapi.Job, session string) Job {
+// Classify returns the state of a recorded job. job is the job in Ray, nil if Ray has none; session
+// is the head's current session.
+func Classify(record Record, job *rayapi.Job, session string) JobState {
 	restarted := record.Session != "" && session != record.Session
 	switch {
 	case job != nil && job.Metadata[MetadataNonce] != record.Nonce:
@@ -67,72 +67,73 @@ const (
 	Adopt Action = "adopt"
 	// Submit starts the next attempt.
 	Submit Action = "submit"
-	// StopThenSubmit first stops the recorded job, which holds the GPUs.
+	// StopThenSubmit first stops the recorded job, which uses the GPUs.
 	StopThenSubmit Action = "stop-then-submit"
 )
 
-// standing is how a record relates to the wanted proof.
-type standing string
+// recordState is the relation of a record to the required proof.
+type recordState string
 
 const (
-	none    standing = "none"    // there is no record
-	wanted  standing = "wanted"  // unsettled, of the wanted proof
-	other   standing = "other"   // unsettled, of another proof
-	settled standing = "settled" // judged, stopped or superseded
+	none    recordState = "none"    // there is no record
+	same    recordState = "same"    // unsettled, of the required proof
+	other   recordState = "other"   // unsettled, of another proof
+	settled recordState = "settled" // judged, stopped or superseded
 )
 
-func standingOf(record *Record, proof Proof) standing {
+func relate(record *Record, proof Proof) recordState {
 	switch {
 	case record == nil:
 		return none
 	case record.Settled:
 		return settled
 	case proof.Matches(record.ProofHash):
-		return wanted
+		return same
 	default:
 		return other
 	}
 }
 
-// ErrUndecided means that the decision table has no row for what was found. Nothing is submitted
-// then, because a job may be running.
+// ErrUndecided means that the decision table has no matching row. No job is submitted then, because
+// one may be running.
 var ErrUndecided = errors.New("no decision for this state of the attempt and its job")
 
-// Decide returns what to do for a wanted proof, given the record (nil when there is none) and the
-// state of its job. The table in DESIGN.md has every combination.
+// Decide returns the action for a required proof, given the record (nil when there is none) and the
+// state of its job; decisions has the table.
 //
-// Only an unsettled attempt of the wanted proof is adopted, whether its job still runs or has ended
-// since. A settled one was judged before, and an old success never counts as a new proof. An absent
-// job is not submitted again under its id: whether it ever ran cannot be known.
-func Decide(record *Record, job Job, proof Proof) (Action, error) {
-	standing := standingOf(record, proof)
-	action, ok := decisions()[standing][job]
+// Only an unsettled attempt of the required proof is adopted, whether its job still runs or has
+// ended. A settled one was judged before, and an old success never counts as a new proof. An absent
+// job is not resubmitted with the same id, because it may have run.
+func Decide(record *Record, job JobState, proof Proof) (Action, error) {
+	state := relate(record, proof)
+	action, ok := decisions()[state][job]
 	if !ok {
-		return "", fmt.Errorf("deciding about attempt record %q with job %q: %w", standing, job, ErrUndecided)
+		return "", fmt.Errorf("deciding about attempt record %q with job %q: %w; "+
+			"next: kubectl -n NAMESPACE get configmaps,pods, then report this as a bug", state, job, ErrUndecided)
 	}
 	return action, nil
 }
 
 // decisions is the decision table.
-func decisions() map[standing]map[Job]Action {
-	notWanted := map[Job]Action{
+func decisions() map[recordState]map[JobState]Action {
+	notSame := map[JobState]Action{
 		Absent: Submit, Lost: Submit, Foreign: Submit, Ended: Submit,
 		Active: StopThenSubmit, Moved: StopThenSubmit,
 	}
-	return map[standing]map[Job]Action{
+	return map[recordState]map[JobState]Action{
 		none: {Absent: Submit},
-		wanted: {
+		same: {
 			Active: Adopt, Ended: Adopt,
 			Absent: Submit, Lost: Submit, Foreign: Submit,
 			Moved: StopThenSubmit,
 		},
-		other:   notWanted,
-		settled: notWanted,
+		other:   notSame,
+		settled: notSame,
 	}
 }
 
 // Next returns the record of the following attempt. Its number is above the recorded one and above
-// known, the newest in the state: the record may have been removed.
+// known, the highest in the state, because the record may have been removed.
 func Next(record *Record, known int, instance, name, wanted string) Record {
 	number := known
 	if record != nil {

@@ -51,9 +51,9 @@ type legacyExpectations struct {
 	Probes      bool   `json:"Probes"`
 }
 
-// legacyHash returns the hash that a release before proofVersion 2 gave to these values, so that a
-// stack that such a release proved needs no new run. It returns an empty text when there is none:
-// the code computes something else now, or a value is set that was unknown then.
+// legacyHash returns the hash of these values in releases before proofVersion 2, so that their
+// proofs stay valid. It returns an empty text if the code has changed since, or if a value is set
+// that those releases did not have.
 func legacyHash(in jobs.Inputs, code Code, values []value) (string, error) {
 	if code.Revision != legacyRevision {
 		return "", nil

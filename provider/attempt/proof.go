@@ -61,13 +61,13 @@ type value struct {
 	// name is part of the hash: it never changes, whatever happens to the Go code.
 	name  string
 	value any
-	// unset is the value that means the same as no value; it is left out of the hash. A value that
-	// was added later has one, so that proofs from before stay valid.
+	// unset is the default, which is left out of the hash. Values that were added later have one, so
+	// that older proofs stay valid.
 	unset any
 }
 
-// proofValues lists everything that can change the outcome of a run. What cannot is left out on
-// purpose: kubeconfig, region, time-outs, prices, evidence folder.
+// proofValues lists everything that can change the outcome of a run. Other inputs are left out:
+// kubeconfig, region, timeouts, prices, evidence folder.
 func proofValues(in jobs.Inputs, code Code) []value {
 	expectations := in.Expectations
 	values := []value{
@@ -133,7 +133,7 @@ func hashValues(values []value) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// canonical returns a JSON text with sorted keys and without spaces; any other text as it is.
+// canonical returns JSON with sorted keys and without spaces; other text unchanged.
 func canonical(text string) string {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber() // a large integer must not lose digits

@@ -1,6 +1,15 @@
 // Package attempt makes sure that a training job runs exactly once for each attempt, and defines
 // what an attempt proves. Pulumi stores state only when an operation returns, so the record of an
-// attempt is in the cluster, where a killed update cannot lose it.
+// attempt is in the cluster, where it survives a killed update.
+//
+// Its terms:
+//   - proof: everything that can change the outcome of a run, identified by a hash
+//   - attempt: one submission of the job for a proof
+//   - instance: a TrainingJob resource, from create to delete
+//   - record: the newest attempt of a resource, stored in a ConfigMap
+//   - adopted: an update continues with the recorded attempt instead of a new one
+//   - superseded: a new attempt replaces it
+//   - settled: judged, stopped or superseded; never adopted
 package attempt
 
 import (
@@ -18,14 +27,14 @@ import (
 // Record is what the cluster stores about the newest attempt of one resource.
 // It is written before the job is submitted.
 type Record struct {
-	// Instance identifies one life of the resource, from create to delete.
+	// Instance identifies the resource from create to delete.
 	Instance string `json:"instance"`
-	// Number counts the attempts under this resource's name, from 1; it goes on
-	// counting over a delete and a new create, so that no id is used twice.
+	// Number counts the attempts under this resource's name, from 1; it continues after a delete and a
+	// new create, so that no id is used twice.
 	Number int `json:"attempt"`
-	// Nonce is this attempt's own; manifests and the job's metadata repeat it.
+	// Nonce is a random text of this attempt; it is also in the manifests and the job's metadata.
 	Nonce string `json:"nonce"`
-	// ProofHash is what the attempt is to prove.
+	// ProofHash is the hash of the proof.
 	ProofHash string `json:"proofHash"`
 	// SubmissionID is the Ray job's.
 	SubmissionID string `json:"submissionId"`
@@ -52,7 +61,7 @@ var validName = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 // ConfigMap's name.
 func ValidateName(name string) error {
 	if len(name) > nameLength || !validName.MatchString(name) {
-		return fmt.Errorf("checking %q: %w: use at most %d of a-z, 0-9 and -, a letter first, e.g. \"train\"",
+		return fmt.Errorf("checking %q: %w: use at most %d characters of a-z, 0-9 and -, starting with a letter, such as \"train\"",
 			name, ErrInvalidName, nameLength)
 	}
 	return nil
@@ -64,8 +73,8 @@ func SubmissionID(name, proofHash string, number int) string {
 	return fmt.Sprintf("%s-%.8s-a%d", name, proofHash, number)
 }
 
-// RecordOf returns the record of a job, as far as its metadata has it: without session and counters.
-// Its number is 0 for a job of an earlier release.
+// RecordOf returns the record of a job from its metadata, without session and counters. Its number
+// is 0 for a job of an earlier release.
 func RecordOf(job rayapi.Job) Record {
 	number, err := strconv.Atoi(job.Metadata[MetadataNumber])
 	if err != nil {

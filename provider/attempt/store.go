@@ -13,7 +13,7 @@ import (
 )
 
 // ErrConcurrent means that another update changed the record in the meantime.
-var ErrConcurrent = errors.New("another update is working on this job")
+var ErrConcurrent = errors.New("another update is working on this job; next: wait until it ends, then pulumi up")
 
 // recordKey is the ConfigMap's only key.
 const recordKey = "record.json"
@@ -46,7 +46,7 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	var record Record
 	if err := json.Unmarshal([]byte(object.Data[recordKey]), &record); err != nil {
 		return nil, fmt.Errorf("decoding attempt record %q in namespace %q: %w; "+
-			"to discard it: kubectl -n %s delete configmap %s", s.name, s.namespace, err, s.namespace, s.name)
+			"next: kubectl -n %s delete configmap %s (discards the record)", s.name, s.namespace, err, s.namespace, s.name)
 	}
 	s.exists, s.version = true, object.ResourceVersion
 	return &record, nil
@@ -81,8 +81,8 @@ func (s *Store) Save(ctx context.Context, record Record) error {
 	return nil
 }
 
-// Settle writes the record as settled. When the write fails it reads the record again: a write whose
-// reply was lost has happened, and an outdated version can be replaced.
+// Settle saves the record as settled. If the write fails, it reads the record again, because the
+// write may have succeeded or the version may be outdated.
 func (s *Store) Settle(ctx context.Context, record Record) error {
 	record.Settled = true
 	err := s.Save(ctx, record)

@@ -34,7 +34,7 @@ type Bundle struct {
 }
 
 // RehearsedNotice is the first line of every report of a rehearsal.
-const RehearsedNotice = "REHEARSED on an emulated AWS account: no AWS, no GPU, no EFA; NCCL's lines are simulated."
+const RehearsedNotice = "REHEARSED: no AWS, no GPU, no EFA. A stand-in for NCCL wrote these logs."
 
 // folderMode and fileMode keep evidence private: logs may contain host names.
 const (
@@ -120,7 +120,7 @@ func text(bundle Bundle, result report.Report) ([]byte, error) {
 	)
 	status := string(bundle.Job.Status)
 	if status == "" {
-		status = "unknown to Ray"
+		status = "not known to Ray"
 	}
 	fmt.Fprintf(&out, "job %s", status)
 	if bundle.Job.ExitCode != nil {

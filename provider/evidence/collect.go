@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// File is one file that a rank left behind.
+// File is one file that a rank wrote.
 type File struct {
 	// Node is Ray's id of the node that the file is on.
 	Node string
@@ -20,8 +20,8 @@ type File struct {
 }
 
 // Collector keeps the newest complete copy of every file of one job. Collect runs again and again
-// while the job runs, because the files of a node that failed cannot be read any more; Finish runs
-// once after the job ended.
+// while the job runs, because files on a failed node are lost; Finish runs once after the job
+// ended.
 type Collector struct {
 	ray    *rayapi.Client
 	jobID  string
@@ -42,9 +42,8 @@ func NewCollector(ray *rayapi.Client, submissionID string) *Collector {
 	}
 }
 
-// Collect reads every file of every node that is alive. What cannot be read is in the error; what can
-// be read is kept. Copies of a job that runs may end anywhere: only Finish makes them evidence of the
-// whole run.
+// Collect reads every file of every node that is alive. What cannot be read is in the error; what
+// can be read is kept. Copies of a running job may be incomplete; only Finish makes them evidence.
 func (c *Collector) Collect(ctx context.Context) error {
 	return c.gaps(c.pass(ctx, map[fileKey]bool{}))
 }

@@ -10,11 +10,10 @@ import (
 )
 
 const (
-	// retryTimeout is how long the last collection retries. A log agent that is busy answers 500 for a
-	// moment, and a run that took minutes must not be lost because of it. Half a minute of a cluster
-	// costs a few cents.
+	// retryTimeout is how long the last collection retries. A busy log agent returns 500 for a short
+	// time, which must not fail the run.
 	retryTimeout = 30 * time.Second
-	// retryPause is the time between two tries, so that they do not keep an agent busy.
+	// retryPause is the time between two retries.
 	retryPause = 3 * time.Second
 )
 
@@ -28,9 +27,8 @@ type Clock struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Finish collects every file of a job that ended anew. What cannot be read is tried again for about
-// half a minute, and is then in the error, which makes the run inconclusive: no copy that was made
-// while the job ran counts as complete.
+// Finish collects all files again after the job has ended. It retries for about half a minute.
+// Files that still cannot be read are in the error, which makes the run inconclusive.
 func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 	deadline := clock.Now().Add(retryTimeout)
 	fresh := map[fileKey]bool{}
@@ -46,7 +44,7 @@ func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 	}
 }
 
-// permanent reports whether an error does not go away by itself.
+// permanent reports whether an error is permanent.
 func permanent(
 	err error,
 ) bool {

@@ -231,9 +231,9 @@ func TestGapsAreExplained(t *testing.T) {
 		gaps        error
 		cause, next string
 	}{
-		{fmt.Errorf("x: %w", ErrStale), "no longer existed when the job had ended", "kubectl get nodes"},
+		{fmt.Errorf("x: %w", ErrStale), "were gone after the job", "kubectl get nodes"},
 		{fmt.Errorf("x: %w: %w", ErrTooMuch, ErrStale), "NCCL_DEBUG=TRACE", "NCCL_DEBUG=INFO"},
-		{fmt.Errorf("x: %w: %w", ErrForeignName, ErrStale), "returned a node id or a file name", "kubectl get pods"},
+		{fmt.Errorf("x: %w: %w", ErrForeignName, ErrStale), "returned an unexpected node id or file name", "kubectl get pods"},
 		{rayapi.ErrUnreachable, "could not be read", "pulumi up"},
 	}
 	for _, test := range tests {

@@ -49,17 +49,16 @@ type Judgement struct {
 	Result *Result
 }
 
-// Judge judges a run. The logs show what carried the traffic. Everything else can only turn "efa"
-// into inconclusive: a log that proves EFA for some ranks, or for a run whose end is unknown, proves
-// nothing for the whole run.
+// Judge judges a run. The logs decide the verdict. All other evidence can only change efa to
+// inconclusive.
 func Judge(ctx context.Context, run Run) (Judgement, error) {
 	list, found := manifests(run.Files, run.Expected)
 	found = append(found, checkRanks(list, run.Files, run.Expected)...)
 	found = append(found, checkRun(run)...)
 
 	last, earlier := logs(run.Files, list)
-	// A script that fails before it communicates leaves no log, which proves nothing. checkRanks has
-	// reported what is missing.
+	// A script that fails before it communicates writes no log. checkRanks has reported what is
+	// missing.
 	verdict := report.Report{
 		Verdict:       report.Inconclusive,
 		Communicators: []report.Communicator{},
@@ -104,7 +103,7 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	return Judgement{Report: verdict, Manifests: list, Result: result(run.Files)}, nil
 }
 
-// placeRanks adds to the logs' view of each rank what its manifest knows.
+// placeRanks adds facts from the manifests to the ranks.
 func placeRanks(ranks []report.Rank, manifests []Manifest) {
 	for i := range ranks {
 		for _, manifest := range manifests {
@@ -125,7 +124,7 @@ func failedEarly(run Run) report.Finding {
 		Severity: report.Error,
 		Text:     "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
 		Cause:    "the script failed before any rank communicated",
-		Next:     "fix the error at the end of driver.log, beside the report, then pulumi up",
+		Next:     "fix the error at the end of driver.log, next to the report, then pulumi up",
 	}
 }
 
@@ -199,12 +198,12 @@ func judgeEarlier(
 				result.Verdict,
 			),
 			Cause: "Ray Train restarted the ranks, and before that they did not use EFA",
-			Next:  "raytrain verdict LOGS, with these logs from the report's folder",
+			Next:  "raytrain verdict LOG..., with these files from the folder ranks/ next to the report",
 		},
 	}, nil
 }
 
-// checkRun returns what the job's end, the gaps and the counters say against the run.
+// checkRun returns findings about the job's end, the gaps and the counters.
 func checkRun(run Run) []report.Finding {
 	var found []report.Finding
 	if run.Status == "" { // first, because it explains the gaps
@@ -212,8 +211,8 @@ func checkRun(run Run) []report.Finding {
 			Code:     "ray-head-restarted",
 			Severity: report.Error,
 			Text:     "Ray no longer knows job " + run.SubmissionID,
-			Cause:    "the head restarted while the job ran (often: out of memory), so how it ended is unknown",
-			Next:     "kubectl describe pod of the head shows the reason of its last restart; then pulumi up",
+			Cause:    "the head restarted while the job ran, often because it ran out of memory, so the job's result is unknown",
+			Next:     "kubectl -n NAMESPACE describe pod -l ray.io/node-type=head (see Last State), then pulumi up",
 		})
 	}
 	if run.Gaps != nil {
@@ -238,9 +237,9 @@ func gap(gaps error) report.Finding {
 	}
 	switch {
 	case errors.Is(gaps, ErrForeignName):
-		found.Cause = "Ray's head returned a node id or a file name that neither Ray nor the training code uses; " +
-			"nothing was written under that name"
-		found.Next = "find what else writes to that folder or answers as the head (kubectl get pods,services), then pulumi up"
+		found.Cause = "the Ray head returned an unexpected node id or file name, which was ignored"
+		found.Next = "check which other program writes to that folder or serves the head's address " +
+			"(kubectl get pods,services), then pulumi up"
 	case errors.Is(gaps, ErrTooMuch):
 		found.Cause = fmt.Sprintf(
 			"the job left more than %d files or %d MiB, or one file above %d MiB; "+
@@ -251,16 +250,15 @@ func gap(gaps error) report.Finding {
 		)
 		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then pulumi up"
 	case errors.Is(gaps, ErrStale):
-		found.Cause = "a worker node or its files no longer existed when the job had ended: the copies made while it ran " +
-			"may be incomplete"
-		found.Next = "find the node that left (kubectl get nodes,pods -A -o wide) and the reason in its instance's status, " +
-			"then pulumi up"
+		found.Cause = "a worker node or its files were gone after the job; copies made while it ran may be incomplete"
+		found.Next = "find the node that was removed (kubectl get nodes,pods -A -o wide) and the reason in the status of " +
+			"its instance, then pulumi up"
 	}
 	return found
 }
 
-// checkCounters compares what the EFA devices moved with the least that the job must have moved.
-// Unreadable counters are a note unless they are required.
+// checkCounters compares the traffic of the EFA devices with the job's lower bound. Counters that
+// cannot be read are a note unless they are required.
 func checkCounters(run Run) []report.Finding {
 	switch {
 	case run.Counters == nil:
@@ -268,8 +266,8 @@ func checkCounters(run Run) []report.Finding {
 			Code:     "efa-counters-unreadable",
 			Severity: report.Note,
 			Text:     "no readable hw_counters in the worker pods, before and after the job",
-			Cause: "/sys/class/infiniband has no EFA counters in the pods, or a pod was replaced: " +
-				"what the devices moved is unknown",
+			Cause: "/sys/class/infiniband has no EFA counters in the pods, or a pod was replaced, " +
+				"so the traffic of the devices is unknown",
 			Next: "kubectl exec WORKER-POD -- sh -c 'ls /sys/class/infiniband/*/ports/1/hw_counters'",
 		}
 		if run.RequireEFACounters {
@@ -286,7 +284,7 @@ func checkCounters(run Run) []report.Finding {
 				Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; "+
 					"the job's parameters and steps require %.0f each way",
 					run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
-				Cause: "the EFA devices carried less than the job must have moved, so something else carried the rest",
+				Cause: "the EFA devices transferred less than the job must have sent, so other devices carried the rest",
 				Next:  "raytrain verdict FOLDER, with the report's folder",
 			},
 		}

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// Ray's head runs in a pod with the user's code, so its answers are not trusted: its names become
-// paths on this machine, and its files are in this process's memory.
+// The Ray head runs in a pod with the user's code, so its responses are not trusted: its names
+// become paths on this machine, and its files are in this process's memory.
 
 const (
 	// maxBytes and maxFiles bound one collection. A rank leaves two files, and its log is below 1 MiB

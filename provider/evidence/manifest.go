@@ -1,4 +1,4 @@
-// Package evidence collects what every rank of a job left behind, judges it and archives it.
+// Package evidence collects, judges and archives the files that the ranks of a job write.
 package evidence
 
 import (
@@ -39,8 +39,8 @@ type Expected struct {
 	Nodes        int
 }
 
-// manifests returns the manifests among the files. One of another run, or on another node than it
-// names, becomes a finding instead. Of a rank that Ray Train restarted, the last manifest counts.
+// manifests returns the manifests among the files. A manifest of another run, or from another node
+// than it names, is returned as a finding. For a restarted rank the last manifest is used.
 func manifests(files []File, want Expected) ([]Manifest, []report.Finding) {
 	latest := map[int]Manifest{}
 	var found []report.Finding
@@ -95,7 +95,7 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 		)
 	case manifest.Node != file.Node:
 		return refuse(fmt.Sprintf("node %q, found on %q", manifest.Node, file.Node),
-			"the manifest is on another node than it names")
+			"the manifest is not on the node that it names")
 	case manifest.Rank < 0 || manifest.Rank >= want.WorldSize || manifest.WorldSize != want.WorldSize:
 		return refuse(fmt.Sprintf("rank %d of %d", manifest.Rank, manifest.WorldSize),
 			fmt.Sprintf("the job must have exactly %d ranks", want.WorldSize))
@@ -120,7 +120,7 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 				File:     manifest.NCCLFile,
 				Text:     "no file " + manifest.NCCLFile,
 				Cause:    "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
-				Next:     "read the end of driver.log beside the report; set NCCL_DEBUG=INFO in job.environment",
+				Next:     "read the end of driver.log next to the report; set NCCL_DEBUG=INFO in job.environment",
 			})
 		}
 	}
@@ -141,14 +141,14 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 				strings.Join(missing, ", "),
 			),
 			Cause: "the ranks never started, or their node's files can no longer be read",
-			Next:  "read the end of driver.log beside the report",
+			Next:  "read the end of driver.log next to the report, then pulumi up",
 		})
 	}
 	if len(missing) == 0 && len(nodes) != want.Nodes {
 		found = append(found, report.Finding{
 			Code:     "nodes-not-spanned",
 			Severity: report.Error,
-			Text:     fmt.Sprintf("ranks ran on %d nodes, wanted %d", len(nodes), want.Nodes),
+			Text:     fmt.Sprintf("ranks ran on %d nodes, required: %d", len(nodes), want.Nodes),
 			Cause:    "Ray placed the ranks differently, so the network between the nodes was not used as required",
 			Next:     "pulumi up; if it happens again, compare `ray status` with the expected GPUs of each node",
 		})

@@ -1,6 +1,5 @@
-// Package freshness lets a built provider detect that its sources changed. Pulumi prefers a binary
-// beside PulumiPlugin.yaml to the sources, so an outdated one would judge by old rules; it refuses
-// to serve instead.
+// Package freshness detects that the provider's binary is older than its sources. Pulumi uses a
+// binary next to PulumiPlugin.yaml instead of the sources; an outdated one refuses to start.
 package freshness
 
 import (
@@ -23,7 +22,7 @@ var ErrStale = errors.New("this provider was built from other sources")
 // CheckFlag makes the provider check itself and end, without serving.
 const CheckFlag = "-check-freshness"
 
-// marker is the file beside a binary that is in its source folder.
+// marker is the file next to a binary that is in its source folder.
 const marker = "PulumiPlugin.yaml"
 
 // Folders returns, relative to the repository's root and in order, the folders whose files go into

@@ -56,7 +56,7 @@ func (o operation) connect(ctx context.Context) (head, error) {
 
 // jobState returns the state of a recorded job. Without a running head there is no job, because the
 // job ended with the head's pod.
-func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt.Job, head, error) {
+func (o operation) jobState(ctx context.Context, record attempt.Record) (attempt.JobState, head, error) {
 	running, err := o.headRuns(ctx)
 	if err != nil {
 		return "", head{}, err

@@ -208,7 +208,7 @@ func (o operation) clear(
 type decision struct {
 	action attempt.Action
 	// job is the state of the recorded job.
-	job      attempt.Job
+	job      attempt.JobState
 	instance string
 	// previous is the record that was found; nil for none.
 	previous *attempt.Record

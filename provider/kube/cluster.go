@@ -31,7 +31,7 @@ const (
 	tokenKey = "auth_token"
 )
 
-// Cluster holds how to connect to a cluster; nothing is open.
+// Cluster connects to a cluster on demand.
 type Cluster struct {
 	kubernetes kubernetes.Interface
 	config     *rest.Config
@@ -74,7 +74,7 @@ func Connect(kubeconfig string) (*Cluster, error) {
 // Kubernetes returns a client of the cluster's API.
 func (c *Cluster) Kubernetes() kubernetes.Interface { return c.kubernetes }
 
-// Ray returns a client of a RayCluster's head, and the token that it uses, which must not reach any
+// Ray returns a client of a RayCluster's head, and its token, which must not be written to a
 // report. The token is empty when the cluster has none.
 func (c *Cluster) Ray(
 	ctx context.Context,

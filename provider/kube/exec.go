@@ -71,7 +71,7 @@ func (c *Cluster) Exec(
 			clipped(strings.Join(command, " ")),
 			pod,
 			err,
-			said(stdout, stderr),
+			lastLines(stdout, stderr),
 		)
 	}
 	return stdout.String(), nil
@@ -144,8 +144,8 @@ func (c *capture) String() string {
 	return c.text.String()
 }
 
-// said quotes the last line of each stream, which shows how far a script came.
-func said(streams ...*capture) string {
+// lastLines returns the last line of each stream.
+func lastLines(streams ...*capture) string {
 	var all strings.Builder
 	for _, stream := range streams {
 		text := strings.TrimSpace(stream.String())

@@ -15,17 +15,17 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Presence says whether an EKS cluster exists.
+// Presence is whether an EKS cluster exists.
 type Presence string
 
-// The answers. Unknown comes with an error; it is never treated as Gone.
+// The results. Unknown comes with an error; it is never treated as Gone.
 const (
 	Present Presence = "present"
 	Gone    Presence = "gone"
 	Unknown Presence = "unknown"
 )
 
-// askTimeout bounds one call of the AWS CLI, which retries by itself.
+// askTimeout bounds one call of the AWS CLI, including its own retries.
 const askTimeout = 45 * time.Second
 
 // resourceNotFound is EKS's error code for a cluster that does not exist, as the AWS CLI prints it.
@@ -36,7 +36,7 @@ const resourceNotFound = "ResourceNotFoundException"
 // address is another cluster: the kubeconfig's is gone.
 func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, error) {
 	if c.user == nil || c.user.Exec == nil {
-		return Unknown, errors.New("asking EKS for the cluster: the kubeconfig has no aws command")
+		return Unknown, errors.New("looking up the cluster in EKS: the kubeconfig has no aws command")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func (c *Cluster) Presence(ctx context.Context, name, region string) (Presence, 
 	case err != nil && strings.Contains(err.Error(), resourceNotFound):
 		return Gone, nil
 	case err != nil:
-		return Unknown, fmt.Errorf("asking EKS for cluster %q: %w", name, err)
+		return Unknown, fmt.Errorf("looking up cluster %q in EKS: %w", name, err)
 	}
 	if reply.Cluster.Endpoint != "" && !sameServer(reply.Cluster.Endpoint, c.server) {
 		return Gone, nil
@@ -75,7 +75,7 @@ func awsCommand(ctx context.Context, config *clientcmdapi.ExecConfig, args ...st
 // Account returns the AWS account of the credentials that the kubeconfig uses for its tokens.
 func (c *Cluster) Account(ctx context.Context) (string, error) {
 	if c.user == nil || c.user.Exec == nil {
-		return "", errors.New("asking AWS for the account: the kubeconfig has no aws command")
+		return "", errors.New("reading the AWS account: the kubeconfig has no aws command")
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -83,7 +83,7 @@ func (c *Cluster) Account(ctx context.Context) (string, error) {
 		Account string `json:"Account"`
 	}
 	if err := ask(awsCommand(ctx, c.user.Exec, "sts", "get-caller-identity"), &reply); err != nil {
-		return "", fmt.Errorf("asking AWS for the account: %w", err)
+		return "", fmt.Errorf("reading the AWS account: %w", err)
 	}
 	return reply.Account, nil
 }

@@ -1,1 +1,1 @@
-"""The training job whose network traffic the stack proves: FSDP on Ray Train."""
+"""The training job whose network traffic is judged: FSDP on Ray Train."""

@@ -1,4 +1,4 @@
-"""What runs on the head: check the cluster, start one worker for each GPU, print the result."""
+"""The driver on the head: check the cluster, start one worker for each GPU, print the result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ STORAGE = "/tmp/raytrain-storage"
 
 
 class ClusterError(RuntimeError):
-    """The Ray cluster cannot hold the job."""
+    """The Ray cluster cannot run the job."""
 
 
 class Starts:
-    """Counts how often each rank has started; an actor beside the driver.
+    """Counts how often each rank has started; an actor next to the driver.
 
     Ray Train does not give a worker the number of earlier attempts of the same run.
     """
@@ -54,7 +54,7 @@ def drive(settings: Settings) -> dict[str, Any]:
     trainer = TorchTrainer(
         train,
         train_loop_config={"starts": starts},
-        # gloo without GPUs. use_gpu stays on there too: nodes of a rehearsal declare GPUs to Ray,
+        # gloo without GPUs. use_gpu is also set there: nodes of a rehearsal declare GPUs to Ray,
         # and Ray Train accepts GPUs as a worker's resources only with it, which spreads the ranks.
         torch_config=TorchConfig(backend="nccl" if config.device == "cuda" else "gloo"),
         # A fixed number: with a range the run may start with fewer ranks.
@@ -95,13 +95,13 @@ def wait_for_cluster(
 
 
 def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
-    """Return what the cluster lacks, or None when it has exactly the wanted nodes and GPUs."""
+    """Return what the cluster lacks, or None when it has exactly the required nodes and GPUs."""
     gpus = [int(node.get("Resources", {}).get("GPU", 0)) for node in nodes if node.get("Alive")]
     holders = sorted((count for count in gpus if count > 0), reverse=True)
     if len(holders) == config.nodes and set(holders) == {config.gpus_per_node}:
         return None
     return (
-        f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); wanted {config.nodes} "
+        f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); required: {config.nodes} "
         f"nodes with {config.gpus_per_node} each: "
         "look at kubectl get pods for workers that are not ready"
     )

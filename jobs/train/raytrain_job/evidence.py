@@ -1,4 +1,4 @@
-"""The evidence that each rank leaves for the provider to judge.
+"""The evidence that each rank writes for the provider to judge.
 
 A folder for the attempt in Ray's own log folder, so that the head's log API lists and serves it; a
 manifest with the rank's process and node; and NCCL's debug file beside it. Nothing here reads or

@@ -19,12 +19,12 @@ DEVICES = ("cuda", "cpu")
 
 
 class SettingsError(ValueError):
-    """Lists every problem of the job's settings, one per line."""
+    """All problems of the job's settings, one per line."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The attempt that this job is; copied into every manifest."""
+    """The identity of this attempt; it is copied into every manifest."""
 
     submission_id: str
     nonce: str

@@ -1,4 +1,4 @@
-"""What each rank does: write its evidence, check its placement, train, measure."""
+"""The training function of each rank: write its evidence, check its placement, train, measure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_places(places: Sequence[str], config: Config) -> None:
         return
     spread = ", ".join(f"{count} on {node[:12]}" for node, count in sorted(counts.items()))
     raise RuntimeError(
-        f"{len(places)} ranks run as {spread}; wanted {config.gpus_per_node} on each of "
+        f"{len(places)} ranks run as {spread}; required: {config.gpus_per_node} on each of "
         f"{config.nodes} nodes: check that every node is in the Ray cluster with all its GPUs and "
         "that nothing else uses one"
     )

@@ -24,7 +24,7 @@ class ClusterTest(unittest.TestCase):
         cases = [
             ("as wanted", [HEAD, WORKER, WORKER], None),
             ("a dead one beside", [HEAD, WORKER, WORKER, DEAD], None),
-            ("one missing", [HEAD, WORKER, DEAD], r"has 1 nodes with GPUs \(\[4\]\); wanted 2 nodes with 4 each"),
+            ("one missing", [HEAD, WORKER, DEAD], r"has 1 nodes with GPUs \(\[4\]\); required: 2 nodes with 4 each"),
             ("too few on one", [HEAD, WORKER, small], r"\[4, 2\]"),
             ("all ranks would fit on one", [HEAD, big], r"\[8\]"),
             ("one too many", [HEAD, WORKER, WORKER, WORKER], r"has 3 nodes"),
@@ -42,7 +42,7 @@ class ClusterTest(unittest.TestCase):
         answers = iter([[HEAD, WORKER], [HEAD, WORKER, WORKER]])
         with mock.patch("time.sleep"):
             wait_for_cluster(config(), lambda: next(answers), wait=60)
-        with self.assertRaisesRegex(ClusterError, "wanted 2 nodes"):
+        with self.assertRaisesRegex(ClusterError, "required: 2 nodes"):
             wait_for_cluster(config(), lambda: [HEAD], wait=0)
 
 
@@ -51,7 +51,7 @@ class PlacesTest(unittest.TestCase):
         check_places(["a"] * 4 + ["b"] * 4, config())
         check_places(["a", "b"] * 4, config())
         for places in (["a"] * 8, ["a"] * 5 + ["b"] * 3, ["a"] * 4 + ["b"] * 2 + ["c"] * 2, ["a"] * 4):
-            with self.subTest(places=places), self.assertRaisesRegex(RuntimeError, "wanted 4 on each of 2 nodes"):
+            with self.subTest(places=places), self.assertRaisesRegex(RuntimeError, "required: 4 on each of 2 nodes"):
                 check_places(places, config())
 
 
