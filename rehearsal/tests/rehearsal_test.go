@@ -95,7 +95,7 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 	assert.Contains(t, got.Findings[0].Text, "request-service-quota-increase")
 }
 
-// TestKeptRehearsal takes one stack through its life: green, unchanged, changed and interrupted,
+// TestKeptRehearsal runs one stack through all states: green, unchanged, changed and interrupted,
 // without its job, killed, and destroyed after its cluster is gone.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
@@ -120,7 +120,7 @@ func TestKeptRehearsal(t *testing.T) {
 	const changed = "job.steps=5"
 	k := &kept{dir: dir}
 	interruptedUpIsAdopted(t, k, changed)
-	disabledJobIsRunAnew(t, k, changed)
+	disabledJobRunsAgain(t, k, changed)
 
 	own := filepath.Join(t.TempDir(), "kubeconfig")
 	pods, err := k.shell(t,
@@ -165,9 +165,9 @@ func interruptedUpIsAdopted(t *testing.T, k *kept, changed string) {
 	assert.Len(t, attempts(t, k.dir), 2, "a changed proof runs exactly one new job")
 }
 
-// disabledJobIsRunAnew switches the job off and on again, which runs a new attempt. Its update is
+// disabledJobRunsAgain disables and enables the job, which runs a new attempt. Its update is
 // killed, engine and provider at once, and the next one takes over.
-func disabledJobIsRunAnew(t *testing.T, k *kept, changed string) {
+func disabledJobRunsAgain(t *testing.T, k *kept, changed string) {
 	t.Helper()
 	before := k.newest(t)
 	exit, out := raytrain(t, "rehearse", "up", "--dir", k.dir, "--set", changed, "--set",

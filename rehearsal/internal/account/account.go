@@ -1,6 +1,6 @@
-// Package account models one AWS account in one region: the resources that the program
-// and the eks component create, AWS's own rules about them, quotas and capacity, kept on
-// disk. The emulated Pulumi provider reaches it over HTTP.
+// Package account emulates one AWS account in one region: the resources that the program and the
+// eks component create, AWS's own rules about them, quotas and capacity, stored on disk. The
+// rehearsal's aws provider calls it over HTTP.
 package account
 
 import (
@@ -34,7 +34,7 @@ func Types() []store.AnyType {
 // Kinds describes the properties of the resource types.
 func Kinds() (schema.Kinds, error) { return store.Kinds(Types()) }
 
-// functions are the provider's functions that the account answers, by token.
+// functions holds the provider functions by token.
 func functions() map[string]store.Function {
 	all := map[string]store.Function{}
 	for _, some := range []map[string]store.Function{ec2.Functions(), eks.Functions(), iam.Functions()} {
@@ -43,7 +43,7 @@ func functions() map[string]store.Function {
 	return all
 }
 
-// Options configure an account.
+// Options configures an account.
 type Options struct {
 	// Dir holds account.json, the account's whole state.
 	Dir string
@@ -52,8 +52,8 @@ type Options struct {
 	// Speed divides AWS's own latencies: 600 turns ten minutes into one second.
 	// 0 means no waiting at all.
 	Speed float64
-	// Runtime runs clusters and nodes. nil means that nothing runs, which is enough for
-	// tests of the rules.
+	// Runtime runs clusters and nodes. If it is nil, nothing runs, which is enough for tests of the
+	// rules.
 	Runtime api.Runtime
 	// Log receives one line per change; nil discards them.
 	Log *slog.Logger
@@ -67,7 +67,7 @@ type Account struct {
 	log   *slog.Logger
 }
 
-// Open loads the account that Options.Dir holds, or starts an empty one there.
+// Open loads the account in Options.Dir, or creates an empty one there.
 func Open(options Options) (*Account, error) {
 	if options.Dir == "" {
 		return nil, fmt.Errorf("opening the account: Dir is empty")
@@ -96,25 +96,24 @@ func Open(options Options) (*Account, error) {
 	return &Account{store: opened, log: options.Log}, nil
 }
 
-// Resume passes every cluster, add-on and node of the stored state on to the runtime, and
-// completes what was being made or deleted when the account stopped, as AWS would have done
-// meanwhile. Call it once after Open on a rehearsal that was kept.
+// Resume passes every cluster, add-on and node of the stored state on to the runtime, and completes
+// creations and deletions that were in progress when the account stopped. Call it once after Open.
 func (a *Account) Resume(ctx context.Context) error { return eks.Resume(ctx, a.store) }
 
-// Inventory lists what exists.
+// Inventory lists the existing resources.
 func (a *Account) Inventory() api.Inventory {
 	return api.Inventory{Rehearsed: true, Items: a.store.Items()}
 }
 
-// Faults returns the faults in force.
+// Faults returns the current faults.
 func (a *Account) Faults() api.Faults {
 	var faults api.Faults
 	a.store.Look(func(o *store.Op) { faults = o.Faults })
 	return faults
 }
 
-// SetFaults replaces the faults in force. Those about security groups reach the nodes that
-// run; the others apply to what is made from now on.
+// SetFaults replaces the current faults. Faults of security groups also apply to running nodes; the
+// others only to new resources.
 func (a *Account) SetFaults(ctx context.Context, faults api.Faults) error {
 	if err := ec2.CheckFaults(faults); err != nil {
 		return err
@@ -130,7 +129,7 @@ func (a *Account) SetFaults(ctx context.Context, faults api.Faults) error {
 	return nil
 }
 
-// Invoke answers one of the provider's functions.
+// Invoke calls a provider function.
 func (a *Account) Invoke(token string, args json.RawMessage) (json.RawMessage, error) {
 	all := functions()
 	f, ok := all[token]
@@ -152,15 +151,15 @@ func (a *Account) Invoke(token string, args json.RawMessage) (json.RawMessage, e
 	return body, nil
 }
 
-// operate does what a request asks for.
-func (a *Account) operate(r *http.Request, in api.ResourceRequest) (api.ResourceAnswer, error) {
+// operate performs a request.
+func (a *Account) operate(r *http.Request, in api.ResourceRequest) (api.ResourceResponse, error) {
 	switch r.URL.Path {
 	case api.PathCreate:
 		return a.store.Create(r.Context(), in.Type, in.Inputs)
 	case api.PathUpdate:
 		return a.store.Update(r.Context(), in.Type, in.ID, in.Inputs)
 	case api.PathDelete:
-		return api.ResourceAnswer{}, a.store.Delete(r.Context(), in.Type, in.ID)
+		return api.ResourceResponse{}, a.store.Delete(r.Context(), in.Type, in.ID)
 	default:
 		return a.store.Read(in.Type, in.ID)
 	}

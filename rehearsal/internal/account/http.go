@@ -27,16 +27,16 @@ func (a *Account) Handler() http.Handler {
 	}
 	post(
 		api.PathInvoke,
-		serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeAnswer, error) {
+		serve(func(_ *http.Request, in api.InvokeRequest) (api.InvokeResponse, error) {
 			result, err := a.Invoke(in.Token, in.Args)
-			return api.InvokeAnswer{Return: result}, err
+			return api.InvokeResponse{Return: result}, err
 		}),
 	)
-	post(api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenAnswer, error) {
+	post(api.PathToken, serve(func(_ *http.Request, in api.TokenRequest) (api.TokenResponse, error) {
 		return eks.IssueToken(a.store, in.ClusterName, in.RoleARN)
 	}))
 	post(api.PathFaults, serve(func(r *http.Request, in api.Faults) (api.Faults, error) {
-		// The nodes get the new facts even when the caller hangs up.
+		// The nodes get the new facts even if the caller disconnects.
 		return in, a.SetFaults(context.WithoutCancel(r.Context()), in)
 	}))
 	post(
@@ -55,12 +55,12 @@ func (a *Account) Handler() http.Handler {
 	return mux
 }
 
-// serve turns a function into an HTTP handler that speaks JSON, strictly.
+// serve returns an HTTP handler for a function, with strict JSON decoding.
 func serve[I, O any](f func(*http.Request, I) (O, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var in I
 		decoder := json.NewDecoder(r.Body)
-		// Kubernetes may add fields to a TokenReview; our own callers may not misspell.
+		// Unknown fields are allowed only in a TokenReview.
 		if !strings.HasPrefix(r.URL.Path, api.PathTokenReview) {
 			decoder.DisallowUnknownFields()
 		}
@@ -93,13 +93,13 @@ func reply(w http.ResponseWriter, out any, err error) {
 		w.WriteHeader(status)
 		out = awsError
 	}
-	// A caller that hung up cannot be told anything.
+	// The caller has disconnected.
 	_ = json.NewEncoder(w).Encode(out)
 }
 
-// serveResource does what a request asks for and logs it.
+// serveResource performs a request and logs it.
 func (a *Account) serveResource(r *http.Request,
-	in api.ResourceRequest) (api.ResourceAnswer, error) {
+	in api.ResourceRequest) (api.ResourceResponse, error) {
 	answer, err := a.operate(r, in)
 	log := a.log.With("verb", strings.TrimPrefix(r.URL.Path, "/aws/"), "type", in.Type, "urn",
 		in.URN, "id", cmp.Or(answer.ID, in.ID))
@@ -114,7 +114,7 @@ func (a *Account) serveResource(r *http.Request,
 	return answer, err
 }
 
-// reviewToken answers a Kubernetes API server that asks who a bearer token is.
+// reviewToken implements the Kubernetes token webhook.
 // Source: Kubernetes, "Webhook Token Authentication".
 func (a *Account) reviewToken(r *http.Request,
 	in authenticationv1.TokenReview) (authenticationv1.TokenReview, error) {

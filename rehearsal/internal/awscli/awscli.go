@@ -1,5 +1,5 @@
-// Package awscli stands in for the AWS command-line interface in a rehearsal: what the
-// eks component and a kubeconfig's exec entry call, and nothing else.
+// Package awscli replaces the AWS command-line interface in a rehearsal. It has only the commands
+// that the eks component and a kubeconfig's exec entry call.
 package awscli
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
-// Version is what `aws --version` prints. The eks component wants 2.7.0 or later.
+// Version is what `aws --version` prints. The eks component requires 2.7.0 or later.
 const Version = "aws-cli/2.31.0 Python/3.13.7 Linux/rehearsal exe/x86_64"
 
 // Exit statuses. Source: AWS CLI user guide, "Command line return codes".
@@ -27,21 +27,21 @@ const (
 
 // Account is the part of the emulated AWS account that the commands need.
 type Account interface {
-	Token(ctx context.Context, request api.TokenRequest) (api.TokenAnswer, error)
+	Token(ctx context.Context, request api.TokenRequest) (api.TokenResponse, error)
 	Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error)
 }
 
-// Command is one call of the stand-in.
+// Command is one invocation of the program.
 type Command struct {
 	// Args are the arguments after the program's name.
 	Args []string
 	// Connect finds the account; it is called only by commands that need one.
 	Connect func() (Account, error)
-	// Stdout and Stderr receive what the command prints.
+	// Stdout and Stderr receive the command's output.
 	Stdout, Stderr io.Writer
 }
 
-// errUsage marks a command line that the stand-in does not know.
+// errUsage means that a command line is not supported.
 var errUsage = errors.New("not part of the rehearsed aws command")
 
 // Run runs the command and returns its exit status.
@@ -53,7 +53,7 @@ func (c Command) Run(ctx context.Context) int {
 		return exitOK
 	case errors.Is(err, errUsage):
 		fmt.Fprintf(c.Stderr,
-			"aws (rehearsed): %v\nIt knows: aws --version; aws eks get-token --cluster-name NAME "+
+			"aws (rehearsed): %v\nsupported commands: aws --version; aws eks get-token --cluster-name NAME "+
 				"[--region R] [--role-arn ARN] [--output json]; aws eks describe-cluster --name "+
 				"NAME "+
 				"[--region R] [--output json]; aws eks update-kubeconfig --name NAME [--region R] "+
@@ -124,7 +124,7 @@ func parse(args []string) (options map[string]string, words []string, err error)
 	return options, words, nil
 }
 
-// execCredential is what a kubeconfig's exec entry prints.
+// execCredential is the output of a kubeconfig's exec entry.
 // Source: Kubernetes, "client-go credential plugins".
 type execCredential struct {
 	Kind       string           `json:"kind"`
@@ -158,7 +158,7 @@ func (c Command) getToken(ctx context.Context, options map[string]string) error 
 	})
 }
 
-// region is where a command looks, in the CLI's own order.
+// region returns the region of a command, in the CLI's order of precedence.
 func region(options map[string]string) string {
 	for _, candidate := range []string{options["region"], os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")} {
 		if candidate != "" {
@@ -168,7 +168,7 @@ func region(options map[string]string) string {
 	return ""
 }
 
-// requestedVersion is the API version that the caller asked for in KUBERNETES_EXEC_INFO.
+// requestedVersion returns the API version that the caller requests in KUBERNETES_EXEC_INFO.
 func requestedVersion(info string) string {
 	const usual = "client.authentication.k8s.io/v1beta1"
 	var asked struct {

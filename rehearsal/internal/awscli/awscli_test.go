@@ -26,9 +26,9 @@ type fakeAccount struct {
 	status string
 }
 
-func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
+func (f *fakeAccount) Token(_ context.Context, request api.TokenRequest) (api.TokenResponse, error) {
 	f.asked = request
-	return api.TokenAnswer{Token: "k8s-aws-v1.x", Expiration: "2026-11-30T04:14:00Z"}, f.err
+	return api.TokenResponse{Token: "k8s-aws-v1.x", Expiration: "2026-11-30T04:14:00Z"}, f.err
 }
 
 func (f *fakeAccount) Invoke(_ context.Context,

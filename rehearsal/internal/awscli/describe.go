@@ -8,8 +8,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
-// description is the part of EKS's answer that tells one cluster from another of the
-// same name, and leads to it. Source: EKS API reference, DescribeCluster.
+// description is the part of DescribeCluster's response that identifies a cluster and its endpoint.
+// Source: EKS API reference, DescribeCluster.
 type description struct {
 	Name                 string               `json:"name"`
 	ARN                  string               `json:"arn"`
@@ -24,8 +24,7 @@ type certificateAuthority struct {
 	Data string `json:"data"`
 }
 
-// describeCluster tells a cluster that exists from one that is gone, which the
-// account refuses with ResourceNotFoundException.
+// describeCluster returns the cluster, or ResourceNotFoundException.
 func (c Command) describeCluster(ctx context.Context, options map[string]string) error {
 	account, err := c.Connect()
 	if err != nil {
@@ -52,7 +51,7 @@ func describe(ctx context.Context, account Account, name string) (description, e
 	if err != nil {
 		return description{}, err
 	}
-	// The provider's function gives a list where the API gives the only one.
+	// The provider's function returns a list, the API a single object.
 	var found struct {
 		description
 		CertificateAuthorities []certificateAuthority `json:"certificateAuthorities"`

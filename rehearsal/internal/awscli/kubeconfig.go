@@ -10,12 +10,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ErrNotActive is the cause when a cluster cannot be reached yet, or no longer.
+// ErrNotActive means that a cluster cannot be reached yet, or no longer.
 var ErrNotActive = errors.New("the cluster is not active")
 
-// UpdateKubeconfig adds a cluster to the kubeconfig at path, or where kubectl looks if
-// path is "", and makes it the current one. It writes no credentials: kubectl asks
-// `aws eks get-token`. It returns the context's name, the cluster's ARN.
+// UpdateKubeconfig adds a cluster to the kubeconfig at path, or where kubectl looks if path is "",
+// and makes it the current one. It writes no credentials: kubectl runs `aws eks get-token`. It
+// returns the context's name, the cluster's ARN.
 // Source: AWS CLI command reference, eks update-kubeconfig.
 func UpdateKubeconfig(ctx context.Context, account Account,
 	name, region, path string) (string, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// check validates inputs, names what has no name, and fills in what pulumi-aws fills in.
+// check validates inputs, generates missing names, and sets the defaults of pulumi-aws.
 func (s *provider) check(_ context.Context, request p.CheckRequest) (p.CheckResponse, error) {
 	kind, err := s.kinds.Lookup(string(request.Urn.Type()))
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *provider) check(_ context.Context, request p.CheckRequest) (p.CheckResp
 	return p.CheckResponse{Inputs: inputs, Failures: c.failures}, nil
 }
 
-// initial is the value that the provider itself sends.
+// initial returns the value that the provider sends by default.
 func initial(field schema.Field) property.Value {
 	text := property.New(field.Initial)
 	if value, ok := coerceScalar(text, string(field.Type.Shape)); ok {
@@ -63,9 +63,8 @@ func initial(field schema.Field) property.Value {
 	return text
 }
 
-// autoname keeps the name that a resource has, or makes one from its logical name and
-// seven random digits, as pulumi-aws does. KMS aliases begin with alias/, buckets are in
-// lower case.
+// autoname keeps the name of a resource, or generates one from its logical name and seven random
+// digits, as pulumi-aws does. KMS aliases begin with alias/, buckets are in lower case.
 func autoname(kind schema.Kind, request p.CheckRequest, inputs property.Map) (string, bool, error) {
 	for _, prefix := range []string{"namePrefix", "bucketPrefix", "nodeGroupNamePrefix"} {
 		if _, ok := inputs.GetOk(prefix); ok {
@@ -95,7 +94,7 @@ func autoname(kind schema.Kind, request p.CheckRequest, inputs property.Map) (st
 	return name, true, nil
 }
 
-// isDefault reports whether the provider itself chose an input.
+// isDefault reports whether the provider chose an input.
 func isDefault(inputs property.Map, name string) bool {
 	names, ok := inputs.GetOk(defaultsKey)
 	if !ok || !names.IsArray() {
@@ -109,7 +108,7 @@ func isDefault(inputs property.Map, name string) bool {
 	return false
 }
 
-// tag adds tagsAll: the provider's default tags under the resource's own.
+// tag adds tagsAll: the provider's default tags, overridden by the resource's tags.
 func (s *provider) tag(kind schema.Kind, inputs property.Map) property.Map {
 	if _, ok := kind.Field("tagsAll"); !ok {
 		return inputs
@@ -133,7 +132,7 @@ func (s *provider) tag(kind schema.Kind, inputs property.Map) property.Map {
 	return inputs.Set("tagsAll", property.New(all))
 }
 
-// checker collects what is wrong with a resource's inputs, all of it.
+// checker collects all problems of a resource's inputs.
 type checker struct {
 	kind     schema.Kind
 	failures []p.CheckFailure
@@ -203,7 +202,7 @@ func (c *checker) value(path string, wanted schema.Type, value property.Value) p
 			return converted
 		}
 	}
-	c.fail(path, "%s requires a %s for %q, got %#v", c.kind.Token, wanted.Shape, path, value)
+	c.fail(path, "%s: property %q must be a %s, got %#v", c.kind.Token, path, wanted.Shape, value)
 	return value
 }
 

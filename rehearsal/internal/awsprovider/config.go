@@ -13,8 +13,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
-// configKeys are the settings of pulumi-aws that a rehearsal accepts. Only region and
-// defaultTags change anything: the others say who you are, and a rehearsal has one caller.
+// configKeys are the settings of pulumi-aws that a rehearsal accepts. Only region and defaultTags
+// change anything: the others are credentials, which a rehearsal does not use.
 func configKeys() []string {
 	return []string{
 		"accessKey", "allowedAccountIds", "assumeRole", "assumeRoles", "defaultTags", "endpoints", "ignoreTags", "maxRetries",
@@ -38,7 +38,7 @@ func (s *provider) checkConfig(_ context.Context, request p.CheckRequest) (p.Che
 	return p.CheckResponse{Inputs: request.Inputs, Failures: failures}, nil
 }
 
-// diffConfig replaces the provider, and all that it made, when the region changes.
+// diffConfig replaces the provider and all its resources if the region changes.
 func (s *provider) diffConfig(_ context.Context, request p.DiffRequest) (p.DiffResponse, error) {
 	old := request.OldInputs
 	if old.Len() == 0 {
@@ -73,7 +73,7 @@ func (s *provider) configure(ctx context.Context, request p.ConfigureRequest) er
 	if err != nil {
 		return fmt.Errorf("configuring the rehearsed aws provider: %w", err)
 	}
-	// The account knows its own region, and says so when another one is meant.
+	// The account returns an error if the region is not its own.
 	if _, err := s.cloud.Invoke(ctx, api.InvokeRequest{Token: "aws:index/getRegion:getRegion", Args: args}); err != nil {
 		return fmt.Errorf("configuring the rehearsed aws provider: setting \"region\" is %q: %w",
 			region.AsString(), err)
@@ -81,7 +81,7 @@ func (s *provider) configure(ctx context.Context, request p.ConfigureRequest) er
 	return nil
 }
 
-// useDefaultTags reads {"tags": {...}}, which comes as an object or as JSON text.
+// useDefaultTags reads {"tags": {...}}, which is an object or a JSON string.
 func (s *provider) useDefaultTags(value property.Value) error {
 	var settings struct {
 		Tags map[string]string `json:"tags"`
@@ -93,7 +93,7 @@ func (s *provider) useDefaultTags(value property.Value) error {
 	case value.IsMap():
 		encoded, err := toJSON(value.AsMap())
 		if err != nil {
-			// Tags that are not known yet are none in a preview.
+			// In a preview, unknown tags are left out.
 			return nil
 		}
 		body = encoded

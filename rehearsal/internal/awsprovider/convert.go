@@ -8,12 +8,11 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 )
 
-// defaultsKey holds the names of the inputs that the provider filled in by itself, as in
-// every provider that is bridged from Terraform.
+// defaultsKey is the key for the names of the inputs that the provider set by default, as in every
+// provider that is bridged from Terraform.
 const defaultsKey = "__defaults"
 
-// toJSON writes properties as the account reads them: without secrets' marks and without
-// the provider's own keys.
+// toJSON encodes properties for the account, without secret markers and the provider's own keys.
 func toJSON(properties property.Map) (json.RawMessage, error) {
 	plain := map[string]any{}
 	for name, value := range properties.All {
@@ -71,11 +70,11 @@ func plainValue(value property.Value) (any, error) {
 	}
 }
 
-// fromJSON reads properties from the account's answer.
+// fromJSON decodes properties from the account's response.
 func fromJSON(body json.RawMessage) (property.Map, error) {
 	var plain map[string]any
 	if err := json.Unmarshal(body, &plain); err != nil {
-		return property.Map{}, fmt.Errorf("decoding the account's answer: %w", err)
+		return property.Map{}, fmt.Errorf("decoding the account's response: %w", err)
 	}
 	return mapValue(plain).AsMap(), nil
 }
@@ -105,9 +104,9 @@ func mapValue(plain any) property.Value {
 	}
 }
 
-// coerce turns text into numbers and booleans and back where the schema wants the other,
-// as bridged providers do: a launch template's latestVersion is a number, and a node
-// group's version of it is text.
+// coerce converts strings to numbers and booleans, and back, where the schema requires it, as
+// bridged providers do: a launch template's latestVersion is a number, and a node group's version
+// of it is a string.
 func coerceScalar(value property.Value, wanted string) (property.Value, bool) {
 	secret := value.Secret()
 	text := ""

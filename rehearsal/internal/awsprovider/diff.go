@@ -11,8 +11,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// diff compares the inputs that were with those that are wanted, property by property.
-// A refresh writes what it found into the old inputs, so drift shows here as well.
+// diff compares the old inputs with the new ones, property by property. A refresh writes its
+// results into the old inputs, so diff also detects drift.
 func (s *provider) diff(_ context.Context, request p.DiffRequest) (p.DiffResponse, error) {
 	kind, err := s.kinds.Lookup(string(request.Urn.Type()))
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *provider) diff(_ context.Context, request p.DiffRequest) (p.DiffRespons
 	return response, nil
 }
 
-// keepsName reports whether a replacement would have the name of what it replaces, which
-// AWS refuses while both exist. A name of Pulumi's own making changes.
+// keepsName reports whether a replacement would have the name of the old resource, which AWS
+// refuses while both exist. Auto-generated names change.
 func keepsName(kind schema.Kind, old, wanted property.Map) bool {
 	for _, field := range kind.Fields {
 		if !field.Autoname || isDefault(wanted, field.Name) {
@@ -62,7 +62,7 @@ func (d *differ) fields(path string, fields []schema.Field, old, wanted property
 		switch {
 		case !had && !has, slices.Contains(d.ignored, at):
 		case had && !has:
-			// What the program no longer says, AWS keeps where it chooses itself.
+			// AWS keeps the value of a removed property if it has a default.
 			if !field.Default {
 				d.note(at, p.Delete, p.DeleteReplace, forced)
 			}
@@ -109,8 +109,8 @@ func (d *differ) note(path string, kind, replacing p.DiffKind, replace bool) {
 	d.detailed[path] = p.PropertyDiff{Kind: kind, InputDiff: true}
 }
 
-// same compares two values. Lists of text are sets to AWS: their order says nothing.
-// Secrets are compared by what they hold.
+// same reports whether two values are equal. Lists of strings are sets to AWS: their order does not
+// matter. Secrets are compared by their values.
 func same(shape schema.Type, before, after property.Value) bool {
 	if shape.Shape == schema.List && shape.Element.Shape == schema.String && before.IsArray() &&
 		after.IsArray() {
@@ -119,7 +119,7 @@ func same(shape schema.Type, before, after property.Value) bool {
 	return plain(before).Equals(plain(after))
 }
 
-// plain drops the marks of secrets and dependencies, at every depth.
+// plain removes the markers of secrets and dependencies at every depth.
 func plain(value property.Value) property.Value {
 	value = value.WithSecret(false).WithDependencies(nil)
 	switch {
@@ -142,8 +142,7 @@ func plain(value property.Value) property.Value {
 	}
 }
 
-// sortedText lists a list's items in order; an item that is not known yet differs from
-// every other.
+// sortedText returns a list's items in order; an unknown item differs from every other.
 func sortedText(list property.Array) []string {
 	var items []string
 	for i, item := range list.All {

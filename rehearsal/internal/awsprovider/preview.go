@@ -7,8 +7,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// previewCreate is what a resource will look like: its inputs, and unknown values for
-// everything that AWS decides.
+// previewCreate returns the expected resource: its inputs, and unknown values for everything that
+// AWS chooses.
 func previewCreate(kind schema.Kind, inputs property.Map) property.Map {
 	return unknowns(kind.Fields, inputs.Delete(defaultsKey))
 }
@@ -29,8 +29,8 @@ func unknowns(fields []schema.Field, inputs property.Map) property.Map {
 	return outputs
 }
 
-// previewUpdate is what a resource will look like after an update: what it is, with the
-// new inputs, and unknown where a change makes AWS decide anew.
+// previewUpdate returns the expected resource after an update: its state with the new inputs, and
+// unknown where AWS chooses a new value.
 func previewUpdate(kind schema.Kind, state, old, inputs property.Map) property.Map {
 	outputs := state
 	for name := range old.All {
@@ -43,7 +43,7 @@ func previewUpdate(kind schema.Kind, state, old, inputs property.Map) property.M
 		field, ok := kind.Field(name)
 		before, had := state.GetOk(name)
 		if ok && field.Type.Shape == schema.Object && value.IsMap() && had && before.IsMap() {
-			// AWS's own parts of an object, such as a cluster's security group, stay.
+			// AWS's own parts of an object, such as a cluster's security group, are kept.
 			merged := before.AsMap()
 			for key, part := range value.AsMap().All {
 				merged = merged.Set(key, part)
@@ -52,7 +52,7 @@ func previewUpdate(kind schema.Kind, state, old, inputs property.Map) property.M
 		}
 		outputs = outputs.Set(name, value)
 	}
-	// New tags alone make no new version of anything.
+	// New tags alone do not create a new version.
 	if !changesMoreThanTags(kind, old, inputs) {
 		return outputs
 	}
@@ -75,9 +75,8 @@ func changesMoreThanTags(kind schema.Kind, old, inputs property.Map) bool {
 	return false
 }
 
-// liveInputs turns what a refresh found into inputs: of each property that the program
-// set, the value that AWS has now. Without inputs, as in an import, it is every property
-// that a program may set.
+// liveInputs returns the inputs after a refresh: the current value in AWS of each property that the
+// program set. Without inputs, as in an import, it returns every property that a program may set.
 func liveInputs(kind schema.Kind, old, live property.Map) property.Map {
 	if old.Len() == 0 {
 		return importInputs(kind, live)
@@ -97,7 +96,7 @@ func overlap(fields []schema.Field, old, live property.Map) property.Map {
 		switch {
 		case !field.Input() || !had:
 		case !has && isZero(before):
-			// The account does not write false, "" and empty lists.
+			// The account omits false, "" and empty lists.
 			inputs[field.Name] = before
 		case has:
 			inputs[field.Name] = overlapValue(field.Type, before, now).WithSecret(before.Secret())
@@ -117,7 +116,7 @@ func overlapValue(shape schema.Type, before, now property.Value) property.Value 
 		}
 		return property.New(items)
 	case shape.Shape == schema.Policy && !before.IsString():
-		// A policy given as an object comes back as text.
+		// A policy given as an object is returned as a string.
 		return before
 	default:
 		return now

@@ -1,6 +1,6 @@
-// Package awsprovider is the Pulumi provider `aws` of a rehearsal: the same protocol,
-// type tokens, property names and replace rules as pulumi-aws v6, and behind it the
-// emulated AWS account instead of AWS. It holds no state.
+// Package awsprovider is the Pulumi provider `aws` of a rehearsal: the same protocol, type tokens,
+// property names and replace rules as pulumi-aws v6, with the emulated AWS account instead of AWS.
+// It has no state.
 package awsprovider
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// Version is the version of pulumi-aws whose schema and behaviour the provider follows.
+// Version is the version of pulumi-aws whose schema and behavior the provider follows.
 const Version = "6.83.4"
 
 // Cloud is the emulated AWS account, as the provider needs it.
 type Cloud interface {
-	Create(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error)
-	Read(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error)
-	Update(ctx context.Context, request api.ResourceRequest) (api.ResourceAnswer, error)
+	Create(ctx context.Context, request api.ResourceRequest) (api.ResourceResponse, error)
+	Read(ctx context.Context, request api.ResourceRequest) (api.ResourceResponse, error)
+	Update(ctx context.Context, request api.ResourceRequest) (api.ResourceResponse, error)
 	Delete(ctx context.Context, request api.ResourceRequest) error
 	Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error)
 }
 
-// provider is what the functions share.
+// provider holds what the functions share.
 type provider struct {
 	cloud Cloud
 	kinds schema.Kinds
@@ -39,7 +39,7 @@ type provider struct {
 	defaultTags map[string]string
 }
 
-// New returns the provider over an account.
+// New returns the provider for an account.
 func New(cloud Cloud) (p.Provider, error) {
 	kinds, err := account.Kinds()
 	if err != nil {
@@ -193,10 +193,10 @@ func (s *provider) delete(ctx context.Context, request p.DeleteRequest) error {
 	return nil
 }
 
-// outputsOf reads an answer's properties; those whose inputs were secret stay secret.
-func outputsOf(answer api.ResourceAnswer, inputs property.Map) (property.Map, error) {
+// outputsOf decodes a response's properties; those whose inputs were secret stay secret.
+func outputsOf(answer api.ResourceResponse, inputs property.Map) (property.Map, error) {
 	if answer.ID == "" {
-		// The resource came into being and is gone already: the caller failed it.
+		// The resource was created and no longer exists.
 		return property.Map{}, errors.Join(errGone, failure(answer))
 	}
 	outputs, err := fromJSON(answer.Outputs)
@@ -211,10 +211,10 @@ func outputsOf(answer api.ResourceAnswer, inputs property.Map) (property.Map, er
 	return outputs, nil
 }
 
-// errGone is returned for a resource that vanished while it was being made.
+// errGone means that a resource disappeared during its creation.
 var errGone = errors.New("the resource is gone")
 
-func failure(answer api.ResourceAnswer) error {
+func failure(answer api.ResourceResponse) error {
 	if answer.Failed == nil {
 		return nil
 	}

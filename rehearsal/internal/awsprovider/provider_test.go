@@ -21,20 +21,20 @@ import (
 // fakeCloud records requests and answers with what a test gave it.
 type fakeCloud struct {
 	asked  api.ResourceRequest
-	answer api.ResourceAnswer
+	answer api.ResourceResponse
 }
 
-func (f *fakeCloud) Create(_ context.Context, r api.ResourceRequest) (api.ResourceAnswer, error) {
+func (f *fakeCloud) Create(_ context.Context, r api.ResourceRequest) (api.ResourceResponse, error) {
 	f.asked = r
 	return f.answer, nil
 }
 
-func (f *fakeCloud) Read(_ context.Context, r api.ResourceRequest) (api.ResourceAnswer, error) {
+func (f *fakeCloud) Read(_ context.Context, r api.ResourceRequest) (api.ResourceResponse, error) {
 	f.asked = r
 	return f.answer, nil
 }
 
-func (f *fakeCloud) Update(_ context.Context, r api.ResourceRequest) (api.ResourceAnswer, error) {
+func (f *fakeCloud) Update(_ context.Context, r api.ResourceRequest) (api.ResourceResponse, error) {
 	f.asked = r
 	return f.answer, nil
 }
@@ -306,7 +306,7 @@ func TestReadShowsDrift(t *testing.T) {
 		[]any{"a"}, "forceUpdateVersion", false, "scalingConfig",
 		obj("desiredSize", 2, "minSize", 0, "maxSize", 2), "labels", obj("role", "gpu"),
 		"__defaults", []any{"nodeGroupName"})
-	cloud.answer = api.ResourceAnswer{
+	cloud.answer = api.ResourceResponse{
 		ID: "c:n",
 		Outputs: json.RawMessage(
 			`{"clusterName":"c","nodeGroupName":"n","nodeRoleArn":"r","subnetIds":["a"],
@@ -320,7 +320,7 @@ func TestReadShowsDrift(t *testing.T) {
 	assert.True(t, want.Equals(got.Inputs), "want %#v\ngot  %#v", want, got.Inputs)
 	assert.Equal(t, "ACTIVE", got.Properties.Get("status").AsString())
 
-	cloud.answer = api.ResourceAnswer{}
+	cloud.answer = api.ResourceResponse{}
 	gone, err := provider.Read(context.Background(),
 		p.ReadRequest{ID: "c:n", Urn: urnOf(eks.NodeGroups.String()), Inputs: inputs})
 	require.NoError(t, err)
@@ -329,7 +329,7 @@ func TestReadShowsDrift(t *testing.T) {
 
 func TestCreateFailedHalfway(t *testing.T) {
 	provider, cloud := newProvider(t)
-	cloud.answer = api.ResourceAnswer{
+	cloud.answer = api.ResourceResponse{
 		ID: "c:n", Outputs: json.RawMessage(`{"status":"CREATE_FAILED","clusterName":"c"}`),
 		Failed: &api.Error{Code: "InsufficientInstanceCapacity", Message: "no g6.12xlarge"},
 	}

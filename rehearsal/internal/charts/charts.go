@@ -1,4 +1,4 @@
-// Package charts is the chart repository of a rehearsal: stand-ins for the three charts that the
+// Package charts is the chart repository of a rehearsal: replacements for the three charts that the
 // program installs. They have the values that the program sets and the pitfalls of the real ones. A
 // comment in the chart's values gives the source of each pitfall.
 package charts
@@ -151,7 +151,7 @@ func readDefinitions(dir string) ([]file, error) {
 		return nil, fmt.Errorf("listing custom resource definitions in %q: %w", dir, err)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("listing custom resource definitions in %q: no YAML file there: run make setup", dir)
+		return nil, fmt.Errorf("listing custom resource definitions in %q: no YAML file there; next: run `make setup` in the checkout", dir)
 	}
 	slices.Sort(names)
 	var found []file
@@ -166,7 +166,7 @@ func readDefinitions(dir string) ([]file, error) {
 		found = append(found, file{name: "crds/" + filepath.Base(name), data: data})
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("reading custom resource definitions in %q: no YAML file there defines one: run make setup", dir)
+		return nil, fmt.Errorf("reading custom resource definitions in %q: no YAML file there defines one; next: run `make setup` in the checkout", dir)
 	}
 	return found, nil
 }

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// pollEvery is short compared with the second that a component takes to start.
+	// pollEvery is short compared with the start of a component, about a second.
 	pollEvery = 50 * time.Millisecond
 	// probeTimeout bounds one request to a component. A starting API server may accept a connection
-	// and then not answer.
+	// and then not respond.
 	probeTimeout = 2 * time.Second
 )
 
@@ -210,7 +210,7 @@ func ask(ctx context.Context, client *http.Client, probe string) error {
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, tailBytes))
 	if err != nil {
-		return fmt.Errorf("reading the answer of %q: %w", probe, err)
+		return fmt.Errorf("reading the response of %q: %w", probe, err)
 	}
 	return fmt.Errorf("calling %q: %s: %s", probe, response.Status, strings.TrimSpace(string(body)))
 }

@@ -24,7 +24,7 @@ const (
 	// https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html
 	defaultServiceCIDR = "172.20.0.0/16"
 	// defaultStartTimeout is far more than the few seconds that a start takes on an idle machine
-	// with 2 cores. It took more than a minute beside a compiler that used all cores and the disk.
+	// with 2 cores. It took more than a minute while a compiler used all cores and the disk.
 	defaultStartTimeout = 4 * time.Minute
 )
 

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// authorityLife is longer than anyone keeps a rehearsal.
+	// authorityLife is longer than any rehearsal.
 	authorityLife = 10 * 365 * 24 * time.Hour
 	// leafLife may be shorter: each start issues new leaf certificates.
 	leafLife = 365 * 24 * time.Hour
@@ -108,7 +108,7 @@ func loadPKI(dir string, config Config) (*PKI, error) {
 		keep *pair
 		of   subject
 	}{
-		// system:masters may do everything, whatever RBAC says.
+		// system:masters may do everything, regardless of RBAC.
 		{"admin", &pki.admin, subject{name: "raytrain-rehearsal",
 			groups: []string{"system:masters"}}},
 		{"controller-manager", &pki.controllerManager,

@@ -51,7 +51,7 @@ func launch(name, logPath string, command *exec.Cmd) (*process, error) {
 	}
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = &syscall.SysProcAttr{
-		// In a group of its own it does not receive a terminal's Ctrl-C: the rehearsal stops
+		// In its own process group it does not receive a terminal's Ctrl-C: the rehearsal stops
 		// components in order.
 		Setpgid: true,
 		// The kernel kills the child when the rehearsal dies, even by SIGKILL.
@@ -125,15 +125,15 @@ func (p *process) reason() error {
 // failure returns why the process ended, with the end of its log.
 func (p *process) failure() error { return p.explain(p.reason()) }
 
-// explain adds the process's name and the end of its log to an error. On a full disk the log holds
-// a stack trace, which explains less than the cause.
+// explain adds the process's name and the end of its log to an error. On a full disk the log
+// contains a stack trace, which explains less than the cause.
 func (p *process) explain(err error) error {
 	tail, tailErr := p.tail()
 	switch {
 	case tailErr != nil:
 		return errors.Join(fmt.Errorf("running %s: %w", p.name, err), tailErr)
 	case strings.Contains(tail, syscall.ENOSPC.Error()):
-		return fmt.Errorf("running %s: %w: free space on the disk of %s, then run the command again",
+		return fmt.Errorf("running %s: %w; next: free space on the disk of %s, then run the command again",
 			p.name, syscall.ENOSPC, filepath.Dir(p.logPath))
 	case tail == "":
 		tail = "(nothing)"

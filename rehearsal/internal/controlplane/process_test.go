@@ -92,6 +92,6 @@ func TestAFullDiskIsTheCause(t *testing.T) {
 	<-failing.ended
 	message := failing.failure().Error()
 	assert.Contains(t, message,
-		"running etcd: no space left on device: free space on the disk of "+filepath.Dir(failing.logPath))
+		"running etcd: no space left on device; next: free space on the disk of "+filepath.Dir(failing.logPath))
 	assert.NotContains(t, message, "goroutine")
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// restartLimit is how often a component is restarted within restartWindow. One that ends again
-	// at once, as on a full disk, needs its cause fixed.
+	// restartLimit is how often a component is restarted within restartWindow. If it ends again
+	// immediately, as on a full disk, the cause must be fixed first.
 	restartLimit  = 3
 	restartWindow = time.Minute
 )
@@ -93,7 +93,7 @@ func (c *ControlPlane) isStopping() bool {
 }
 
 // Stop stops the components, the last started first. It kills those that do not end within a few
-// seconds or before ctx ends. The data stays. Stopping twice is no error.
+// seconds or before ctx ends. The data is kept. Stopping twice is not an error.
 func (c *ControlPlane) Stop(ctx context.Context) error {
 	c.mu.Lock()
 	c.stopping = true

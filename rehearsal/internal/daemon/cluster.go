@@ -32,7 +32,7 @@ type cluster struct {
 	report  func(Incident)
 	// agentBase is the configuration that all node agents of the cluster share.
 	agentBase nodeagent.Config
-	// endServices stops what serves the cluster's pods on the VPC's bridge.
+	// endServices stops the services for the cluster's pods on the VPC's bridge.
 	endServices context.CancelFunc
 
 	nodesMu sync.Mutex
@@ -62,7 +62,7 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cluster's folder: %w", err)
 	}
-	// The start must not end with the request that asked for it.
+	// The start must not end with its request.
 	c.plane, err = controlplane.Start(context.Background(), controlplane.Config{
 		Dir: filepath.Join(c.dir,
 			"control-plane"), Tools: r.tools.Kubernetes, ClusterName: spec.Name,
@@ -85,7 +85,7 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 	return c, nil
 }
 
-// join creates the VPC's network and what serves pods on it.
+// join creates the VPC's network and the services for pods on it.
 func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) (err error) {
 	if c.client, err = kubernetes.NewForConfig(c.plane.AdminConfig()); err != nil {
 		return fmt.Errorf("making a client: %w", err)
@@ -115,7 +115,7 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 		APIServer: inside, ClusterDNS: dns,
 		ServingCertificate: certificate, Kubelet: r.tools.Kubernetes.Kubelet,
 		HostPaths: r.hostPaths(),
-		// A rehearsal should not wait as long as a kubelet.
+		// A rehearsal waits less than a kubelet.
 		MaxRestartPeriod: 10 * time.Second,
 		Log:              c.log,
 	}

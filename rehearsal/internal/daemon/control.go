@@ -16,7 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// Status is what the daemon reports about what it serves.
+// Status is the daemon's report on its services.
 type Status struct {
 	// ImageRepository is the training image's repository in the daemon's registry.
 	ImageRepository string `json:"imageRepository"`
@@ -26,7 +26,7 @@ type Status struct {
 	ChartURL string `json:"chartUrl"`
 	// ChartVersions holds the only version of each chart.
 	ChartVersions map[charts.Chart]string `json:"chartVersions"`
-	// Incidents holds what ended unexpectedly since the daemon's start, in order.
+	// Incidents holds the parts that ended unexpectedly since the daemon's start, in order.
 	Incidents []Incident `json:"incidents"`
 }
 
@@ -40,15 +40,14 @@ type Client struct {
 // Command is the name of the hidden command that Start runs.
 const Command = "rehearsal-daemon"
 
-// How long a daemon may take to answer after its start, and to stop, with its control planes and
-// containers.
+// The time limits of a daemon's start, and of its stop with control planes and containers.
 const (
 	startTimeout = 30 * time.Second
 	stopTimeout  = 40 * time.Second
 	pollEvery    = 50 * time.Millisecond
 )
 
-// Connect returns a client of the daemon of the rehearsal in dir, and reports whether one answers.
+// Connect returns a client of the daemon of the rehearsal in dir, and reports whether it responds.
 func Connect(ctx context.Context, dir string) (*Client, bool, error) {
 	endpoint, err := ReadEndpoint(dir)
 	if err != nil || endpoint.PID == 0 {
@@ -63,8 +62,8 @@ func Connect(ctx context.Context, dir string) (*Client, bool, error) {
 }
 
 // Start connects to the daemon of the rehearsal in dir, and starts it first if none runs. The
-// daemon is another process of this program, in a session of its own, so that it outlives the
-// command that started it.
+// daemon is another process of this program, in its own session, so that it outlives the command
+// that started it.
 func Start(ctx context.Context, dir, root string, speed float64) (*Client, error) {
 	if found, running, err := Connect(ctx, dir); err != nil || running {
 		return found, err
@@ -99,7 +98,7 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 			return nil, fmt.Errorf("starting the rehearsal's daemon: it ended at once (%w): %s",
 				err, tail(logPath))
 		case <-deadline:
-			return nil, fmt.Errorf("starting the rehearsal's daemon: no answer after %s; see %q",
+			return nil, fmt.Errorf("starting the rehearsal's daemon: no response after %s; see %q",
 				startTimeout, logPath)
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -108,7 +107,7 @@ func Start(ctx context.Context, dir, root string, speed float64) (*Client, error
 	}
 }
 
-// namespaces puts the daemon into a session of its own and, if this user is not root, into a user
+// namespaces puts the daemon into its own session and, if this user is not root, into a user
 // namespace in which it is root: only root may create the namespaces that pods need.
 func namespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Cloneflags: syscall.CLONE_NEWNS}
@@ -130,7 +129,7 @@ func tail(path string) string {
 	return string(body[max(0, len(body)-enough):])
 }
 
-// Status returns what the daemon serves.
+// Status returns the daemon's status.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var status Status
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -150,21 +149,20 @@ func (c *Client) SetFaults(ctx context.Context, faults api.Faults) error {
 	return c.aws.Call(ctx, http.MethodPost, api.PathFaults, faults, nil)
 }
 
-// Inventory returns what exists in the account.
+// Inventory returns the resources of the account.
 func (c *Client) Inventory(ctx context.Context) (api.Inventory, error) {
 	var inventory api.Inventory
 	err := c.aws.Call(ctx, http.MethodGet, api.PathInventory, nil, &inventory)
 	return inventory, err
 }
 
-// LoseCluster deletes a cluster, with all that runs in it, as if by hand: Pulumi does not know of
-// it.
+// LoseCluster deletes a cluster, with all that runs in it, without Pulumi's knowledge.
 func (c *Client) LoseCluster(ctx context.Context, name string) error {
 	return c.aws.Call(ctx, http.MethodPost, "/lose-cluster/"+name, struct{}{}, nil)
 }
 
-// Stop stops the daemon and everything that it runs, and waits for it. The rehearsal's folder
-// stays.
+// Stop stops the daemon and everything that it runs, and waits for it. The rehearsal's folder is
+// kept.
 func (c *Client) Stop(ctx context.Context) error {
 	if err := c.control.Call(ctx, http.MethodPost, "/stop", struct{}{}, nil); err != nil {
 		return fmt.Errorf("stopping the rehearsal's daemon: %w", err)

@@ -1,5 +1,5 @@
-// Package daemon is the process behind a rehearsal: it serves the emulated account and the image
-// and chart registries, and runs the control planes and nodes of the account.
+// Package daemon is the background process of a rehearsal: it serves the emulated AWS account and
+// the image and chart registries, and runs the control planes and nodes of the account.
 package daemon
 
 import (
@@ -26,7 +26,7 @@ import (
 // Region is the only region of an emulated AWS account.
 const Region = "us-east-2"
 
-// Config says what a daemon serves and where.
+// Config configures a daemon.
 type Config struct {
 	// Dir is the rehearsal's folder.
 	Dir string
@@ -69,7 +69,7 @@ func Run(ctx context.Context, config Config) error {
 		return err
 	}
 	servers := d.serve(listeners)
-	// Clusters are running before a client can find the daemon.
+	// Clusters must run before a client can find the daemon.
 	if err := d.account.Resume(ctx); err != nil {
 		return errors.Join(fmt.Errorf("resuming the rehearsal: %w", err), d.close(servers))
 	}
@@ -136,11 +136,11 @@ func (d *daemon) control() http.Handler {
 		_ = json.NewEncoder(w).Encode(d.status()) // the client may have gone
 	})
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
-		// Send the whole answer before the server ends and drops it.
+		// Send the whole response before the server ends and drops it.
 		w.Header().Set("Content-Length", "0")
 		w.WriteHeader(http.StatusAccepted)
 		if err := http.NewResponseController(w).Flush(); err != nil {
-			d.log.Warn("answering stop", "error", err)
+			d.log.Warn("responding to stop", "error", err)
 		}
 		d.stop()
 	})
@@ -162,7 +162,7 @@ func (d *daemon) status() Status {
 // shutdownTimeout bounds how long clusters may take to end: containers first, then control planes.
 const shutdownTimeout = 30 * time.Second
 
-// close stops everything and records on disk that no daemon runs.
+// close stops everything and records on disk that the daemon is not running.
 func (d *daemon) close(servers []*http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()

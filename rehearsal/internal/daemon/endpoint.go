@@ -16,7 +16,7 @@ import (
 // The ports are chosen once per rehearsal and kept, because the stack's state contains them.
 type Endpoint struct {
 	Rehearsed bool `json:"rehearsed"`
-	// AWS is the URL of the emulated account.
+	// AWS is the URL of the emulated AWS account.
 	AWS string `json:"aws"`
 	// Control is the URL of the daemon's own API.
 	Control string `json:"control"`

@@ -19,7 +19,7 @@ import (
 // node is one running node agent.
 type node struct {
 	cancel context.CancelFunc
-	// done is closed when the agent has ended; err is then what it returned.
+	// done is closed when the agent has ended; err is then its result.
 	done chan struct{}
 	err  error
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// runtime runs what exists in the account: a control plane per cluster, a node agent per instance,
-// pods for add-ons. It implements api.Runtime.
+// runtime runs the resources of the account: a control plane per cluster, a node agent per
+// instance, pods for add-ons. It implements api.Runtime.
 type runtime struct {
 	config   Config
 	tools    toolchain.Toolchain
@@ -34,9 +34,9 @@ type runtime struct {
 
 // Incident is the unexpected end of a part of the rehearsal.
 type Incident struct {
-	// Text names the part and says why it ended.
+	// Text names the part and the reason.
 	Text string `json:"text"`
-	// Restarted reports whether the part was started again. Without it no step can succeed.
+	// Restarted reports whether the part was restarted. If it was not, no step can succeed.
 	Restarted bool `json:"restarted"`
 }
 
@@ -125,10 +125,10 @@ func (r *runtime) find(name string) (*cluster, error) {
 	if found := r.clusters[name]; found != nil {
 		return found, nil
 	}
-	return nil, fmt.Errorf("finding cluster %q: it does not run", name)
+	return nil, fmt.Errorf("finding cluster %q: it is not running", name)
 }
 
-// close stops every cluster; their data stays.
+// close stops every cluster and keeps its data.
 func (r *runtime) close(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

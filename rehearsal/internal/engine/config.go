@@ -16,7 +16,7 @@ type configEntry struct {
 
 // configJSON encodes settings in the form that `pulumi config set-all --json` reads. The Pulumi CLI
 // checks a stack's file against the types and paths in Pulumi.yaml: a list must be a list, and
-// gpu.nodes a member of gpu. Only a text whose key has no dots needs neither.
+// gpu.nodes a member of gpu. Only a string whose key has no dots needs neither.
 func configJSON(settings map[string]any) (string, error) {
 	entries := make(map[string]configEntry, len(settings))
 	for key, value := range settings {

@@ -1,4 +1,4 @@
-// Package engine drives the real Pulumi engine for a rehearsal. The program, the same that `pulumi
+// Package engine runs the real Pulumi engine for a rehearsal. The program, the same that `pulumi
 // up` runs on AWS, runs inline against a file backend, and every plugin is found on the rehearsal's
 // PATH.
 package engine
@@ -36,7 +36,7 @@ const (
 // account has no secrets.
 const passphrase = "rehearsal"
 
-// Config says where an Engine works.
+// Config configures an Engine.
 type Config struct {
 	// Dir is the rehearsal's folder. Backend, project folder and Pulumi home are below it.
 	Dir string
@@ -45,12 +45,12 @@ type Config struct {
 	// Env is added to the environment of the engine and its plugins. Its PATH decides which plugins
 	// run.
 	Env map[string]string
-	// Settings are the stack's configuration by key with its namespace: texts, or what JSON can
-	// hold. Dots in a key make it a path.
+	// Settings are the stack's configuration by key with namespace: strings or JSON values. A key
+	// with dots is a path.
 	Settings map[string]any
 	// Program is the Pulumi program.
 	Program pulumi.RunFunc
-	// Out receives progress for people.
+	// Out receives the progress output.
 	Out io.Writer
 }
 
@@ -103,7 +103,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := releaseStaleLock(ctx, stack, cfg.Dir); err != nil {
 		return nil, err
 	}
-	if err := forgetSettings(ctx, stack); err != nil {
+	if err := removeSettings(ctx, stack); err != nil {
 		return nil, err
 	}
 	settings, err := configJSON(cfg.Settings)
@@ -116,9 +116,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	return &Engine{dir: cfg.Dir, stack: stack, out: cfg.Out}, nil
 }
 
-// forgetSettings empties the stack's settings: one that only an earlier step was given must have
-// its default again.
-func forgetSettings(ctx context.Context, stack auto.Stack) error {
+// removeSettings removes the stack's settings, so that a setting of an earlier step has its default
+// again.
+func removeSettings(ctx context.Context, stack auto.Stack) error {
 	stored, err := stack.Workspace().StackSettings(ctx, stack.Name())
 	if err != nil { // a new stack has none yet
 		return nil //nolint:nilerr // see above
@@ -142,8 +142,8 @@ func ShellEnvironment(dir string) map[string]string {
 		"PULUMI_CONFIG_PASSPHRASE": passphrase,
 		"PULUMI_HOME":              pulumiHome(dir),
 		"PULUMI_SKIP_UPDATE_CHECK": "true",
-		// A plugin that is not on the PATH must be an error, never a download. One that is there
-		// must win over an installed one, which talks to AWS.
+		// A plugin that is not on the PATH must be an error, never a download. A plugin on the PATH
+		// must take precedence over an installed one, which would call AWS.
 		"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
 		"PULUMI_IGNORE_AMBIENT_PLUGINS":               "false",
 		"PULUMI_STACK":                                StackName,
@@ -195,8 +195,8 @@ func (e *Engine) run(ctx context.Context, title string, op operation) (*Update, 
 	return record.finish(time.Now(), err), err
 }
 
-// secondInterrupt is how long an engine may take to finish what it does after an interrupt. The
-// second interrupt makes it end at once.
+// secondInterrupt is the time between the first interrupt, after which the engine finishes running
+// operations, and the second, which ends it immediately.
 const secondInterrupt = 30 * time.Second
 
 // interrupt interrupts the engine's update, once it holds the stack's lock, until it ends.
@@ -222,7 +222,7 @@ const eventDrainTimeout = 5 * time.Second
 
 // Preview runs `pulumi preview`.
 func (e *Engine) Preview(ctx context.Context) (*Update, error) {
-	// A preview creates nothing and takes no lock, so that it may be killed.
+	// A preview creates nothing and takes no lock, so it may be killed.
 	return e.run(ctx, "preview", func(_ context.Context, ch chan<- events.EngineEvent) error {
 		_, err := e.stack.Preview(ctx, optpreview.EventStreams(ch), optpreview.SuppressProgress())
 		return err
@@ -253,8 +253,8 @@ func (e *Engine) Destroy(ctx context.Context) (*Update, error) {
 	})
 }
 
-// plain returns the error that the engine printed. The Automation API wraps it in the exit status
-// and all of standard output and standard error.
+// plain returns the error printed by the engine. The Automation API wraps it in the exit status and
+// all of standard output and standard error.
 func plain(err error) error {
 	if err == nil {
 		return nil
@@ -266,7 +266,7 @@ func plain(err error) error {
 	return &engineError{text: strings.TrimPrefix(printed, "error: "), cause: err}
 }
 
-// engineError is an error with the engine's own text.
+// engineError is an error with the engine's message.
 type engineError struct {
 	text  string
 	cause error

@@ -16,7 +16,7 @@ import (
 type LockedError struct {
 	// Dir is the rehearsal's folder.
 	Dir string
-	// PID is the other process.
+	// PID is the id of the other process.
 	PID int
 }
 
@@ -24,8 +24,8 @@ func (e LockedError) Error() string {
 	return fmt.Sprintf("another command (process %d) is using %s; next: wait until it ends", e.PID, e.Dir)
 }
 
-// CheckLock returns a LockedError when an engine runs an update of the stack in dir. The engine's
-// own message recommends `pulumi cancel`, which breaks the other update.
+// CheckLock returns a LockedError if an engine is updating the stack in dir. The engine's own
+// message recommends `pulumi cancel`, which breaks the other update.
 func CheckLock(dir string) error {
 	owners, err := lockOwners(dir)
 	if err != nil {
@@ -39,8 +39,8 @@ func CheckLock(dir string) error {
 	return nil
 }
 
-// releaseStaleLock releases the stack's lock when the engine that took it was killed: its update
-// must not block the next one.
+// releaseStaleLock releases the stack's lock if its engine was killed, so that it does not block
+// the next update.
 func releaseStaleLock(ctx context.Context, stack auto.Stack, dir string) error {
 	owners, err := lockOwners(dir)
 	if err != nil || len(owners) == 0 {
@@ -84,5 +84,5 @@ func lockOwners(dir string) ([]int, error) {
 	return owners, nil
 }
 
-// runs reports whether the process runs.
+// runs reports whether the process is running.
 func runs(pid int) bool { return pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }

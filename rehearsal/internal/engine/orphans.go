@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// KillOrphans kills the plugins that a killed engine of the rehearsal in dir left behind: some of
-// Pulumi's do not notice that it is gone. Those of an engine that runs stay.
+// KillOrphans kills the plugins that a killed engine of the rehearsal in dir left, because some of
+// Pulumi's plugins do not notice that their engine ended. It keeps the plugins of a running engine.
 func KillOrphans(dir string) error {
 	if errors.As(CheckLock(dir), new(LockedError)) {
 		return nil

@@ -78,7 +78,7 @@ func (r *recorder) apply(event apitype.EngineEvent, now time.Time) {
 }
 
 func (r *recorder) begin(meta apitype.StepEventMetadata, now time.Time) {
-	// These operations are bookkeeping: nothing happens to the resource.
+	// These operations do not change the resource.
 	switch meta.Op {
 	case apitype.OpSame, apitype.OpRead, apitype.OpReadDiscard, apitype.OpDiscardReplaced:
 		return
@@ -112,8 +112,8 @@ func (r *recorder) summarize(summary apitype.SummaryEvent) {
 	}
 }
 
-// pluginNoise matches the engine's warning for each plugin that it takes from the PATH, which is
-// how a rehearsal's plugins are meant to be found.
+// pluginNoise matches the engine's warning for each plugin that it takes from the PATH, as a
+// rehearsal intends.
 var pluginNoise = regexp.MustCompile(`(?i)using pulumi-(resource|language)-\S+ from \$PATH|` +
 	`resource plugin .* is expected to have version|Installed and bundled plugin`)
 

@@ -14,7 +14,7 @@ const (
 	Running StepState = "running"
 	Done    StepState = "done"
 	Failed  StepState = "failed"
-	// Unfinished is a step that the update's failure cut short, or that waited for one that failed.
+	// Unfinished is a step that did not complete because the update failed.
 	Unfinished StepState = "unfinished"
 )
 
@@ -26,16 +26,16 @@ type Step struct {
 	Start, End              time.Time
 }
 
-// Update is what one run of the engine did.
+// Update is the result of one run of the engine.
 type Update struct {
 	Title      string
 	Start, End time.Time
-	// Err is what the engine returned; nil when it succeeded.
+	// Err is the engine's error; nil if it succeeded.
 	Err error
 	// Steps are in the order in which they started.
 	Steps []Step
 	// Errors, Warnings and Info are the messages of the program, the engine and its plugins, in
-	// order and without colours.
+	// order and without colors.
 	Errors, Warnings, Info []string
 	// Changes counts the resources by operation. Same and read are left out.
 	Changes map[apitype.OpType]int

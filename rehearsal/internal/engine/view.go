@@ -12,8 +12,8 @@ import (
 	"golang.org/x/term"
 )
 
-// view shows an update while it runs: on a terminal as a tree that is redrawn in place, elsewhere
-// as a line per finished step.
+// view shows a running update: on a terminal as a tree that is redrawn in place, elsewhere as one
+// line per finished step.
 type view struct {
 	out      io.Writer
 	record   *recorder
@@ -26,7 +26,7 @@ type view struct {
 	printed map[string]bool
 }
 
-// redrawEvery keeps a terminal readable while hundreds of events arrive.
+// redrawEvery limits the redraw rate, so that a terminal stays readable during hundreds of events.
 const redrawEvery = 200 * time.Millisecond
 
 func newView(out io.Writer, record *recorder) *view {
@@ -41,7 +41,7 @@ func newView(out io.Writer, record *recorder) *view {
 }
 
 // start redraws on a timer, for the running clocks. The returned function draws the last state and
-// ends it.
+// stops the timer.
 func (v *view) start() (stop func()) {
 	if v.out == nil {
 		return func() {}
@@ -93,8 +93,8 @@ func (v *view) refresh() {
 	}
 }
 
-// draw replaces the lines drawn before by the current tree. While the update runs it shows no more
-// than fits the screen, newest steps last.
+// draw replaces the previously drawn lines with the current tree. While the update runs it shows no
+// more than fits the screen, newest steps last.
 func (v *view) draw(now time.Time, final bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

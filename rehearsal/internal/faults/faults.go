@@ -1,6 +1,6 @@
-// Package faults is the table of what a rehearsal can break and what the program must then do. A
-// fault is what the account, the image, the charts or the settings hold, never a code path of the
-// program.
+// Package faults defines the faults of a rehearsal and their expected results. A fault changes the
+// account, the image, the charts or the settings, not the program. A mistake in the program is a
+// break (package breaks).
 package faults
 
 import (
@@ -12,36 +12,36 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
 )
 
-// Phase is where the program must refuse.
+// Phase is the phase in which the program must refuse.
 type Phase string
 
 // The phases, in the order in which an update passes through them.
 const (
-	// PhasePreview refuses before anything is created.
+	// PhasePreview means a refusal before anything is created.
 	PhasePreview Phase = "preview"
-	// PhaseNodes refuses while the node groups come up.
+	// PhaseNodes means a refusal during the creation of the node groups.
 	PhaseNodes Phase = "nodes"
-	// PhasePreflight refuses before the job is submitted.
+	// PhasePreflight means a refusal before the job is submitted.
 	PhasePreflight Phase = "preflight"
-	// PhaseJob refuses because the job itself failed.
+	// PhaseJob means a refusal because the job failed.
 	PhaseJob Phase = "job"
-	// PhaseGate refuses on the evidence of a job that ran.
+	// PhaseGate means a refusal based on the evidence of a finished job.
 	PhaseGate Phase = "gate"
 )
 
-// Pin is the NCCL_NET that the job runs with. A pinned NCCL_NET makes NCCL abort where it would
-// fall back.
+// Pin is the NCCL_NET that the job runs with. With a pinned NCCL_NET, NCCL aborts where it would
+// otherwise fall back.
 type Pin string
 
 const (
 	Pinned   Pin = "pinned"
 	Unpinned Pin = "unpinned"
-	// Any is for a fault that ends the same either way. It runs pinned.
+	// Any is for a fault with the same result either way. It runs pinned.
 	Any Pin = "-"
 )
 
-// Fault is one row of the table: what must happen, and what is broken. The zero values of the
-// latter break nothing.
+// Fault is one row of the table: the expected result, and the injected changes. The zero values of
+// the changes inject nothing.
 type Fault struct {
 	Name        string
 	Phase       Phase
@@ -51,7 +51,7 @@ type Fault struct {
 
 	// Image is the build of the training image that the stack runs.
 	Image images.Variant
-	// Account is what the emulated account does wrong.
+	// Account holds the faults of the emulated AWS account.
 	Account api.Faults
 	// Charts replaces the repository of a chart.
 	Charts map[charts.Chart]string
@@ -75,7 +75,7 @@ const (
 
 // Table lists every fault, in the order in which --all-faults runs them.
 func Table() []Fault {
-	// A hang has written all its lines long before this deadline.
+	// A hanging job has written all its lines long before this deadline.
 	hang := map[string]string{"job.deadlineSeconds": "90"}
 	return []Fault{
 		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",

@@ -27,7 +27,7 @@ type file struct {
 }
 
 // readFiles reads the Python files below dir, which get the path prefix in the image. They run from
-// dir; the copy makes an image's digest follow their content.
+// dir; the copy makes the image's digest depend on their content.
 func readFiles(dir, prefix string) ([]file, error) {
 	var files []file
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func readFiles(dir, prefix string) ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the stand-in's files in %q: %w", dir, err)
 	}
-	// Python loads only this one by itself. Without it the stand-in would not start.
+	// Python loads only this file automatically. Without it the stand-in would not start.
 	if !slices.ContainsFunc(files, func(f file) bool {
 		return f.name == path.Join(prefix,
 			"sitecustomize.py")

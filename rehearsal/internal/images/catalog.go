@@ -9,12 +9,12 @@ import (
 )
 
 // Variant is a build of the training image. All builds are in the registry at once, each under its
-// own tag. A fault is a matter of which digest the stack pins.
+// own tag. A fault selects the build by its digest.
 type Variant string
 
 // The builds of the training image.
 const (
-	// Complete holds the aws-ofi-nccl plugin, as AWS's image does.
+	// Complete contains the aws-ofi-nccl plugin, like AWS's image.
 	Complete Variant = "complete"
 	// WithoutPlugin lacks the plugin: NCCL falls back to sockets, or aborts when pinned.
 	WithoutPlugin Variant = "without-plugin"
@@ -28,7 +28,7 @@ const (
 // variant is one row of the table of builds.
 type variant struct {
 	name Variant
-	// env switches the stand-in's plugin on, and sets what is wrong with the build.
+	// env enables the stand-in's plugin and sets the build's defect.
 	env []string
 }
 
@@ -84,8 +84,8 @@ func AddonRef(region string, program Program) string {
 
 type repositoryTag struct{ repository, tag string }
 
-// addonImages names the add-ons' images. The tags look like those of EKS, but any would do: the
-// pods of the add-ons and this registry both take them from here.
+// addonImages names the add-ons' images. The tags have the form of EKS's, but their values do not
+// matter: the pods of the add-ons and this registry both use this list.
 func addonImages() map[Program]repositoryTag {
 	return map[Program]repositoryTag{
 		CoreDNS:          {"eks/coredns", "v1.13.2-eksbuild.1"},
@@ -151,8 +151,8 @@ func catalog(config Config) ([]definition, error) {
 	return all, nil
 }
 
-// rayTrainEnv returns the environment of every build of the training image. The stand-in is
-// switched on only here: the training code and the program never name it.
+// rayTrainEnv returns the environment of every build of the training image. Only this environment
+// enables the stand-in; the training code and the program do not know it.
 func rayTrainEnv(config Config) []string {
 	return []string{
 		"PATH=" + filepath.Join(config.RayVenv, "bin") + ":" + standin.Programs(config.StandIn) +
@@ -162,11 +162,11 @@ func rayTrainEnv(config Config) []string {
 	}
 }
 
-// systemPath is a container's PATH where its image sets none.
+// systemPath is a container's PATH if its image sets none.
 const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // regions returns the regions whose EKS registries are served. The chart's default region is one of
-// them, because a chart with its default values starts on AWS too.
+// them, because a chart with its default values also starts on AWS.
 func (c Config) regions() []string {
 	regions := []string{c.Region}
 	if !slices.Contains(regions, chartDefaultRegion) {

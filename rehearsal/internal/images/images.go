@@ -10,7 +10,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 )
 
-// Program says what runs in a container of an image.
+// Program is the program that runs in a container of an image.
 type Program string
 
 // The programs that a rehearsal's images run. The last four are placeholders that do nothing: the
@@ -34,26 +34,26 @@ const (
 	PodIdentityAgent Program = "eks-pod-identity-agent"
 )
 
-// Labels of an image's configuration, beside those that OCI defines.
+// Labels of an image's configuration, in addition to those that OCI defines.
 const (
 	// ProgramLabel holds the Program of an image.
 	ProgramLabel = "ray-train-efa.program"
 	// DevicePluginLabel holds the extended resource that a running container of the image makes
 	// allocatable on its node.
 	DevicePluginLabel = "ray-train-efa.device-plugin"
-	// RehearsedLabel marks every image of a rehearsal, so that none is taken for a real one.
+	// RehearsedLabel marks every image of a rehearsal, so that none is mistaken for a real one.
 	RehearsedLabel = "ray-train-efa.rehearsed"
 )
 
 // Image is what a node agent needs to run a container.
 type Image struct {
-	// Ref is the reference as the pod gave it.
+	// Ref is the reference in the pod's spec.
 	Ref string
 	// ID has the form of imageID in a pod's status: registry/repository@digest.
 	ID string
 	// Digest is the manifest's digest, "sha256:...".
 	Digest string
-	// Program is what the image runs; "" for an image that is not of this package.
+	// Program is the image's program; "" for an image that is not of this package.
 	Program Program
 	// Env, Entrypoint, Cmd and WorkingDir are those of the image's configuration. A pod's command
 	// replaces Entrypoint and Cmd, its args replace Cmd.

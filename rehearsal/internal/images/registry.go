@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// Config says where the programs of the images are on this machine. Paths are absolute: they become
+// Config holds the paths of the images' programs on this machine. Paths are absolute: they become
 // part of the images and of their digests.
 type Config struct {
 	// Raytrain is the binary of this process. It contains the stand-ins of the device plugins.
@@ -115,8 +115,7 @@ func (r *Registry) push(ctx context.Context, d definition) error {
 	return nil
 }
 
-// ErrNotFound is the cause when no image has the name, tag or digest. A kubelet would report
-// ErrImagePull.
+// ErrNotFound means that no image has the name, tag or digest. A kubelet would report ErrImagePull.
 var ErrNotFound = errors.New("image not found in the rehearsal's registry")
 
 // Resolve returns the image that ref names, by tag or by digest. Names of other registries are

@@ -8,14 +8,13 @@ type Error struct {
 	Operation string `json:"operation"`
 	// Code is AWS's error code, such as DependencyViolation.
 	Code string `json:"code"`
-	// Message is the whole sentence.
+	// Message is the full error message.
 	Message string `json:"message"`
 	// StatusCode is the HTTP status that comes with the code.
 	StatusCode int `json:"statusCode"`
 }
 
-// Error formats the error as the AWS SDK for Go does, so that what a person or a
-// program looks for in the text is found at the same place.
+// Error formats the error as the AWS SDK for Go does, so that callers can search for the same text.
 func (e *Error) Error() string {
 	return fmt.Sprintf("operation error %s, https response error StatusCode: %d, api error %s: %s",
 		e.Operation, e.StatusCode, e.Code, e.Message)

@@ -1,11 +1,11 @@
 package api
 
-// Faults are the ways in which a rehearsal makes AWS fail. The zero value is a
-// healthy account. They are kept with the account and set by POST /faults.
+// Faults are the failures of AWS that a rehearsal injects. The zero value injects none. They are
+// stored with the account and set by POST /faults.
 type Faults struct {
-	// NoCapacity lists types of which a zone has no machines left.
+	// NoCapacity lists instance types without capacity in a zone.
 	NoCapacity []TypeInZone `json:"noCapacity,omitempty"`
-	// NotOffered lists types that a zone does not offer at all.
+	// NotOffered lists types that a zone does not offer.
 	NotOffered []TypeInZone `json:"notOffered,omitempty"`
 	// Quota overrides applied quotas, by code: L-DB2E81BA is G and VT On-Demand, in vCPU.
 	Quota map[string]float64 `json:"quota,omitempty"`

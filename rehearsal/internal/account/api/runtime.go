@@ -6,9 +6,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/nodefacts"
 )
 
-// Runtime turns what the account says exists into running parts: control planes,
-// nodes and the pods of add-ons. The account calls it without holding its lock, and
-// never twice at once for the same cluster.
+// Runtime runs the resources of the account: control planes, nodes and the pods of add-ons. The
+// account calls it without holding its lock, and never twice at once for the same cluster.
 type Runtime interface {
 	// ClusterCreated starts (or, after a restart, finds again) a control plane and
 	// returns when its API server answers.

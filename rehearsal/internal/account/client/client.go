@@ -1,4 +1,4 @@
-// Package client speaks to the emulated AWS account of a running rehearsal.
+// Package client is a client of the emulated AWS account of a running rehearsal.
 package client
 
 import (
@@ -17,8 +17,8 @@ import (
 // EnvDir names the environment variable that holds the rehearsal's folder.
 const EnvDir = "RAYTRAIN_REHEARSAL_DIR"
 
-// EndpointFile is the file in the rehearsal's folder that says where the daemon's
-// APIs listen. Its key "aws" is the account's URL; other keys are not ours.
+// EndpointFile is the file in the rehearsal's folder with the addresses of the daemon's APIs. Its
+// key "aws" is the account's URL; this package ignores other keys.
 const EndpointFile = "endpoint.json"
 
 // Client calls one account.
@@ -62,8 +62,8 @@ func FromDir(dir string) (*Client, error) {
 	return New(endpoint.AWS), nil
 }
 
-// Call sends in as JSON to one of the daemon's paths and decodes the answer into
-// out, unless out is nil; a non-2xx answer becomes *api.Error where it holds one.
+// Call sends in as JSON to one of the daemon's paths and decodes the response into out, unless out
+// is nil. A non-2xx response becomes an *api.Error if it contains one.
 func (c *Client) Call(ctx context.Context, method, path string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -101,23 +101,23 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 
 // Create creates a resource.
 func (c *Client) Create(ctx context.Context,
-	request api.ResourceRequest) (api.ResourceAnswer, error) {
+	request api.ResourceRequest) (api.ResourceResponse, error) {
 	return c.resource(ctx, api.PathCreate, request)
 }
 
-// Read returns a resource; its id is empty when it is gone.
+// Read returns a resource; its id is empty if it does not exist.
 func (c *Client) Read(ctx context.Context,
-	request api.ResourceRequest) (api.ResourceAnswer, error) {
+	request api.ResourceRequest) (api.ResourceResponse, error) {
 	return c.resource(ctx, api.PathRead, request)
 }
 
 // Update changes a resource in place.
 func (c *Client) Update(ctx context.Context,
-	request api.ResourceRequest) (api.ResourceAnswer, error) {
+	request api.ResourceRequest) (api.ResourceResponse, error) {
 	return c.resource(ctx, api.PathUpdate, request)
 }
 
-// Delete deletes a resource; one that is gone already is no error.
+// Delete deletes a resource. A missing resource is not an error.
 func (c *Client) Delete(ctx context.Context, request api.ResourceRequest) error {
 	_, err := c.resource(ctx, api.PathDelete, request)
 	return err
@@ -125,21 +125,21 @@ func (c *Client) Delete(ctx context.Context, request api.ResourceRequest) error 
 
 // Invoke calls one of the provider's functions.
 func (c *Client) Invoke(ctx context.Context, request api.InvokeRequest) (json.RawMessage, error) {
-	var answer api.InvokeAnswer
+	var answer api.InvokeResponse
 	err := c.Call(ctx, http.MethodPost, api.PathInvoke, request, &answer)
 	return answer.Return, err
 }
 
 // Token returns a bearer token for a cluster.
-func (c *Client) Token(ctx context.Context, request api.TokenRequest) (api.TokenAnswer, error) {
-	var answer api.TokenAnswer
+func (c *Client) Token(ctx context.Context, request api.TokenRequest) (api.TokenResponse, error) {
+	var answer api.TokenResponse
 	err := c.Call(ctx, http.MethodPost, api.PathToken, request, &answer)
 	return answer, err
 }
 
 func (c *Client) resource(ctx context.Context, path string,
-	request api.ResourceRequest) (api.ResourceAnswer, error) {
-	var answer api.ResourceAnswer
+	request api.ResourceRequest) (api.ResourceResponse, error) {
+	var answer api.ResourceResponse
 	err := c.Call(ctx, http.MethodPost, path, request, &answer)
 	return answer, err
 }

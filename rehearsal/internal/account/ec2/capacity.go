@@ -24,7 +24,7 @@ func placeInstance(o *store.Op, made *Instance, data LaunchTemplateData) error {
 		if other := Instances.In(o)[id]; other.Placement == group.Name && other.Zone != made.Zone {
 			return api.Errorf("InvalidParameterValue",
 				"A cluster placement group can't span multiple Availability Zones: %s has "+
-					"instances in %s, the launch is in %s. Give the node group subnets of one "+
+					"instances in %s, the launch is in %s. Use subnets of one "+
 					"zone.",
 				group.Name, other.Zone, made.Zone)
 		}
@@ -32,7 +32,7 @@ func placeInstance(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	return nil
 }
 
-// takeCapacity finds a machine: in a reservation, or in the zone's pool.
+// takeCapacity allocates capacity from a reservation or from the zone.
 func takeCapacity(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	spec := data.CapacityReservationSpecification
 	if spec != nil && spec.CapacityReservationTarget != nil &&
@@ -43,7 +43,7 @@ func takeCapacity(o *store.Op, made *Instance, data LaunchTemplateData) error {
 			return api.Errorf("InvalidCapacityReservationId.NotFound",
 				"The capacity reservation ID '%s' does not exist.", id)
 		}
-		// A machine in a placement group is none of a reservation outside it.
+		// Instances in a placement group cannot use a reservation outside it.
 		// Source: terraform-aws-eks#3730.
 		outside := made.Placement != "" &&
 			reservation.PlacementGroupARN != PlacementGroups.In(o)[made.Placement].ARN
@@ -69,8 +69,8 @@ func takeCapacity(o *store.Op, made *Instance, data LaunchTemplateData) error {
 	return checkCapacity(o, made.Type, made.Zone, 1, made.Spot)
 }
 
-// checkCapacity reports whether a zone can give a number of machines of a type, and whether
-// the quota allows them. Sources: EC2 API error codes VcpuLimitExceeded,
+// checkCapacity returns an error if a zone has no capacity for a number of instances of a type, or
+// if the quota does not allow them. Sources: EC2 API error codes VcpuLimitExceeded,
 // InsufficientInstanceCapacity and Unsupported.
 func checkCapacity(o *store.Op, name, zone string, count int, spot bool) error {
 	t, ok := FindInstanceType(name)

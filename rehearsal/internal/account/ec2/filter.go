@@ -13,8 +13,8 @@ type filter struct {
 	Values []string `json:"values"`
 }
 
-// filterNames drops from names what a filter does not let through. keys gives the value of a
-// filter's name, and false for a filter that the rehearsal does not know.
+// filterNames returns the names that match a filter. keys returns the value for a filter's name,
+// and false for a filter that the rehearsal does not support.
 func filterNames(names []string, filters []filter,
 	value func(name, key string) (string, bool)) ([]string, error) {
 	kept := []string{}
@@ -45,7 +45,7 @@ func matchesWildcard(wanted, value string) bool {
 	return wanted == value
 }
 
-// hasTags reports whether tags hold all that are wanted.
+// hasTags reports whether tags contains all wanted tags.
 func hasTags(tags, wanted map[string]string) bool {
 	for key, value := range wanted {
 		if tags[key] != value {
@@ -55,7 +55,7 @@ func hasTags(tags, wanted map[string]string) bool {
 	return true
 }
 
-// exactlyOne words what pulumi-aws says of a look-up that finds none or several.
+// exactlyOne returns pulumi-aws's error for a lookup with no or several results.
 func exactlyOne(what string, found []string) error {
 	switch len(found) {
 	case 1:

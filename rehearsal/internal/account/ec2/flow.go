@@ -8,18 +8,18 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// flow is one security group rule, however it was written.
+// flow is one security group rule.
 type flow struct {
 	ingress  bool
 	protocol string
 	from, to int
 	cidrs    []string
-	// peers are the groups that the rule names, its own included.
+	// peers are the groups in the rule, including its own.
 	peers []string
 }
 
-// flowsOf returns every rule of a group: those inside it, those that are resources of
-// their own, and those that AWS made; less what a fault strips.
+// flowsOf returns all rules of a group: inline rules, separate rule resources and rules made by
+// AWS, without those removed by a fault.
 func flowsOf(o *store.Op, groupID string) []flow {
 	var all []flow
 	if group, ok := SecurityGroups.In(o)[groupID]; ok {
@@ -48,7 +48,7 @@ func flowsOf(o *store.Op, groupID string) []flow {
 	return slices.DeleteFunc(all, func(f flow) bool { return stripped(o, groupID, f) })
 }
 
-// stripped reports whether a fault takes a rule away.
+// stripped reports whether a fault removes a rule.
 func stripped(o *store.Op, groupID string, f flow) bool {
 	if f.ingress || !slices.Contains(f.peers, groupID) {
 		return false
@@ -104,7 +104,7 @@ func vpcFlow(rule *VpcSecurityGroupRule, ingress bool) flow {
 	return f
 }
 
-// same reports whether two rules are one to EC2: direction, protocol, ports and a peer.
+// same reports whether two rules are identical for EC2: direction, protocol, ports and a peer.
 func (f flow) same(other flow) bool {
 	if f.ingress != other.ingress || f.protocol != other.protocol || f.from != other.from ||
 		f.to != other.to {
@@ -113,6 +113,7 @@ func (f flow) same(other flow) bool {
 	return Intersect(f.cidrs, other.cidrs) || Intersect(f.peers, other.peers)
 }
 
+// Intersect reports whether two lists have a common element.
 func Intersect(a, b []string) bool {
 	return slices.ContainsFunc(a, func(one string) bool { return slices.Contains(b, one) })
 }
@@ -124,13 +125,13 @@ func (f flow) peerText() string {
 // all reports whether the rule covers every protocol and port.
 func (f flow) all() bool { return f.protocol == "-1" }
 
-// covers reports whether the rule lets a TCP port through.
+// covers reports whether the rule allows a TCP port.
 func (f flow) covers(port int) bool {
 	return f.all() || (f.protocol == "tcp" || f.protocol == "6") && f.from <= port && port <= f.to
 }
 
-// AllowsSelf reports whether a group allows all traffic from and to itself. EFA needs both, and
-// a CIDR does not stand in for them.
+// AllowsSelf reports whether a group allows all traffic from and to itself. EFA needs both, and a
+// CIDR rule does not replace them.
 // Source: EC2 user guide, "Prepare an EFA-enabled security group".
 func AllowsSelf(o *store.Op, groupID string) (ingress, egress bool) {
 	for _, f := range flowsOf(o, groupID) {
@@ -142,8 +143,8 @@ func AllowsSelf(o *store.Op, groupID string) (ingress, egress bool) {
 	return ingress, egress
 }
 
-// CanConnect reports whether TCP connections from interfaces with some groups reach a port
-// of interfaces with other groups. Addresses stand for both ends in rules with CIDRs.
+// CanConnect reports whether TCP connections from interfaces with some groups reach a port of
+// interfaces with other groups. CIDR rules are checked against the addresses.
 func CanConnect(o *store.Op, from []string, fromAddress string, to []string, toAddress string,
 	port int) bool {
 	leaves := slices.ContainsFunc(from, func(group string) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// Instances is the table of EC2 instances, which only node groups make.
+// Instances is the table of EC2 instances, which only node groups create.
 const Instances store.Token[Instance] = "ec2 instance"
 
 // Instance is an EC2 instance of a node group.
@@ -25,7 +25,7 @@ type Instance struct {
 	AmiType   string `json:"amiType"`
 	// Release is the AMI release that the instance runs.
 	Release string `json:"release"`
-	// TemplateID and TemplateVersion say from which launch template it came.
+	// TemplateID and TemplateVersion identify the launch template.
 	TemplateID      string   `json:"templateId,omitempty"`
 	TemplateVersion int      `json:"templateVersion,omitempty"`
 	Interfaces      []string `json:"interfaces"`
@@ -45,15 +45,15 @@ func instanceResourceType() store.Type[Instance] {
 	}
 }
 
-// Interfaces is the table of elastic network interfaces, whoever made them.
+// Interfaces is the table of all elastic network interfaces.
 const Interfaces store.Token[NetworkInterface] = "ec2 network interface"
 
 // NetworkInterface is an elastic network interface.
 type NetworkInterface struct {
 	SubnetID       string   `json:"subnetId"`
 	SecurityGroups []string `json:"securityGroups"`
-	// Owner is what the interface belongs to: an instance, a NAT gateway, a VPC
-	// endpoint or "eks:CLUSTER".
+	// Owner is the owner of the interface: an instance, a NAT gateway, a VPC endpoint or
+	// "eks:CLUSTER".
 	Owner         string `json:"owner"`
 	InterfaceType string `json:"interfaceType"`
 	PrivateIP     string `json:"privateIp,omitempty"`
@@ -69,12 +69,13 @@ func networkInterfaceType() store.Type[NetworkInterface] {
 	}
 }
 
+// HasPublicAddress reports whether an interface of an instance has a public address.
 func HasPublicAddress(o *store.Op, found *Instance) bool {
 	return slices.ContainsFunc(found.Interfaces,
 		func(id string) bool { return Interfaces.In(o)[id].PublicIP != "" })
 }
 
-// PublicAddress is the address that an instance has on the internet.
+// PublicAddress returns the public address of an instance.
 func PublicAddress(o *store.Op, way string, found *Instance) string {
 	if nat, ok := NatGateways.In(o)[way]; ok {
 		return nat.PublicIP
@@ -87,7 +88,7 @@ func PublicAddress(o *store.Op, way string, found *Instance) string {
 	return ""
 }
 
-// PrimaryGroups are the security groups of an instance's primary interface.
+// PrimaryGroups returns the security groups of an instance's primary interface.
 func PrimaryGroups(o *store.Op, found *Instance) []string {
 	for _, id := range found.Interfaces {
 		if nic := Interfaces.In(o)[id]; nic.PrivateIP == found.PrivateIP {
@@ -97,6 +98,7 @@ func PrimaryGroups(o *store.Op, found *Instance) []string {
 	return nil
 }
 
+// TerminateInstances removes instances and their interfaces.
 func TerminateInstances(o *store.Op, ids []string) {
 	for _, id := range ids {
 		for _, interfaceID := range Instances.In(o)[id].Interfaces {

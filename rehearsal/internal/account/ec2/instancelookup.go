@@ -162,7 +162,7 @@ type offeringsResult struct {
 }
 
 // getInstanceTypeOfferings lists pairs of type and location.
-// Source: EC2 API, DescribeInstanceTypeOfferings: locationType is region unless said.
+// Source: EC2 API, DescribeInstanceTypeOfferings: locationType defaults to region.
 func getInstanceTypeOfferings(o *store.Op, args offeringsArgs) (any, error) {
 	if args.LocationType == "" {
 		args.LocationType = "region"

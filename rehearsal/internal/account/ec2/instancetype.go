@@ -1,11 +1,11 @@
 package ec2
 
-// instanceType is what EC2 says about one type.
+// instanceType describes an instance type.
 type instanceType struct {
 	Name      string
 	VCPU      int
 	MemoryMiB int
-	// Network is EC2's words for the network's speed.
+	// Network is EC2's description of the network's speed.
 	Network string
 	// Interfaces and Addresses bound the pods of a node with the VPC CNI:
 	// interfaces x (addresses - 1) + 2.

@@ -11,8 +11,8 @@ import (
 // LaunchTemplates is the token of LaunchTemplate.
 const LaunchTemplates store.Token[LaunchTemplate] = "aws:ec2/launchTemplate:LaunchTemplate"
 
-// EC2 checks little of a launch template when it is made: what is wrong with it shows
-// when something is launched from it. Those rules are in template_check.go.
+// EC2 checks most of a launch template only when an instance is launched. Those rules are in
+// templatecheck.go.
 func launchTemplateType() store.Type[LaunchTemplate] {
 	return store.Type[LaunchTemplate]{
 		Service:   "EC2",

@@ -71,13 +71,12 @@ const (
 // serviceQuota is one quota of the account.
 type serviceQuota struct {
 	Code, Service, ServiceName, Name string
-	// Default is what AWS gives to every account; Applied is what this one has.
+	// Default is AWS's default value; Applied is the value of this account.
 	Default, Applied float64
 }
 
-// serviceQuotas are the quotas that the program asks about or that this account
-// enforces. A new account often has 0 for G instances; this one was granted 96 vCPU,
-// which is two g6.12xlarge and nothing for a rolling update.
+// serviceQuotas returns the quotas that the program reads or that this account enforces. The quota
+// for G instances is 96 vCPUs: two g6.12xlarge, and none left for a rolling update.
 func serviceQuotas() []serviceQuota {
 	const ec2 = "Amazon Elastic Compute Cloud (Amazon EC2)"
 	return []serviceQuota{
@@ -113,7 +112,7 @@ func serviceQuotas() []serviceQuota {
 	}
 }
 
-// AppliedQuota returns the applied value of a quota, faults included.
+// AppliedQuota returns the applied value of a quota, including faults.
 func AppliedQuota(o *store.Op, code string) float64 {
 	if value, ok := o.Faults.Quota[code]; ok {
 		return value
@@ -176,7 +175,7 @@ func vcpus(name string) int {
 	return t.VCPU
 }
 
-// CheckFaults refuses faults that name nothing in this account.
+// CheckFaults returns an error for faults with unknown instance types or quotas.
 func CheckFaults(f api.Faults) error {
 	for _, list := range [][]api.TypeInZone{f.NoCapacity, f.NotOffered} {
 		for _, one := range list {

@@ -1,8 +1,8 @@
 // Package ec2 holds the resource types, functions and rules of EC2 and VPC: networks,
 // security groups, launch templates, placement groups, capacity and instances.
 //
-// Each rule says beside it where it is written down. "wording ours" marks a message
-// whose exact words are not AWS's; its code and its cause are.
+// Each rule has its source in a comment. "wording ours" marks messages with AWS's code but not
+// AWS's exact text.
 package ec2
 
 import "github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
@@ -18,7 +18,7 @@ func Types() []store.AnyType {
 	}
 }
 
-// Functions are the provider's functions about EC2, regions and quotas, by token.
+// Functions returns the provider functions for EC2, regions and quotas, by token.
 func Functions() map[string]store.Function {
 	return map[string]store.Function{
 		"aws:index/getPartition:getPartition":                 store.Answer(getPartition),

@@ -8,7 +8,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// when returns text when a condition holds, else "".
+// when returns text if condition is true, otherwise "".
 func when(condition bool, text string) string {
 	if condition {
 		return text
@@ -85,7 +85,7 @@ func createVpc(o *store.Op, in *Vpc) (string, error) {
 	return id, nil
 }
 
-// createDefaultGroup makes the security group that every VPC has.
+// createDefaultGroup creates the default security group of a VPC.
 // Source: VPC user guide, "Default security groups": ingress from itself, all egress.
 func createDefaultGroup(o *store.Op, vpcID string) string {
 	id := store.NewID("sg")

@@ -76,8 +76,8 @@ type zone struct {
 	ID   string
 }
 
-// zones returns the region's zones. The ids of us-east-2 are AWS's; which name stands
-// for which id differs from account to account on AWS, and does not here.
+// zones returns the region's zones. The zone ids are those of us-east-2. On AWS the mapping of
+// names to ids differs between accounts; here it is fixed.
 func zones(o *store.Op) []zone {
 	prefix := strings.NewReplacer("us-east-", "use", "us-west-", "usw", "eu-west-", "euw",
 		"eu-central-", "euc", "ap-northeast-", "apne").Replace(
@@ -90,6 +90,7 @@ func zones(o *store.Op) []zone {
 	return all
 }
 
+// PickZone returns the zone with a name and an id, of which either may be empty, or EC2's error.
 func PickZone(o *store.Op, name, id string) (zone, error) {
 	all := zones(o)
 	if name == "" && id == "" {
@@ -104,7 +105,7 @@ func PickZone(o *store.Op, name, id string) (zone, error) {
 	for _, z := range all {
 		names = append(names, z.Name)
 	}
-	// Source: EC2's answer to CreateSubnet with a zone that does not exist.
+	// Source: EC2's response to CreateSubnet with a zone that does not exist.
 	return zone{}, api.Errorf("InvalidParameterValue",
 		"Value (%s) for parameter availabilityZone is invalid. Subnets can currently only be "+
 			"created in the following availability zones: %s.",

@@ -93,7 +93,7 @@ func createAccessEntry(o *store.Op, in *AccessEntry) (string, error) {
 	return id, nil
 }
 
-// completeEntry fills in what EKS decides about an access entry.
+// completeEntry sets the properties of an access entry that EKS chooses.
 func completeEntry(o *store.Op, in *AccessEntry) {
 	in.CreatedAt = o.Now.Format(time.RFC3339)
 	in.ModifiedAt = in.CreatedAt
@@ -115,6 +115,7 @@ func completeEntry(o *store.Op, in *AccessEntry) {
 	}
 }
 
+// EntryID returns the id of a principal's access entry in a cluster.
 func EntryID(cluster, principal string) string { return cluster + ":" + principal }
 
 // grantCreatorAccess adds an access entry with the admin policy for the creator.

@@ -95,7 +95,7 @@ func createCluster(o *store.Op, in *Cluster) (string, error) {
 	return in.Name, createClusterInterfaces(o, in)
 }
 
-// checkCluster checks what a new and a changed cluster must fulfil.
+// checkCluster validates a new or changed cluster.
 func checkCluster(o *store.Op, in *Cluster) (vpcID string, err error) {
 	if err := checkClusterRole(o, in.RoleARN); err != nil {
 		return "", err
@@ -220,7 +220,7 @@ func chooseServiceCIDR(o *store.Op, in *Cluster, vpcID string) error {
 	return nil
 }
 
-// completeCluster fills in what EKS decides.
+// completeCluster sets the properties that EKS chooses.
 func completeCluster(o *store.Op, in *Cluster, vpcID string) {
 	hex := strings.ToUpper(store.RandomHex(32))
 	in.ARN = o.ARN("eks", "cluster/"+in.Name)
@@ -250,7 +250,7 @@ func completeCluster(o *store.Op, in *Cluster, vpcID string) {
 	if in.UpgradePolicy == nil {
 		in.UpgradePolicy = &UpgradePolicy{SupportType: "EXTENDED"}
 	}
-	// Source: EKS API, CreateCluster, bootstrapSelfManagedAddons: true unless said.
+	// Source: EKS API, CreateCluster, bootstrapSelfManagedAddons: default true.
 	if in.BootstrapSelfManagedAddons == nil || *in.BootstrapSelfManagedAddons {
 		for _, name := range []string{"coredns", "kube-proxy", "vpc-cni"} {
 			if !slices.Contains(in.DefaultAddonsToRemoves, name) {
@@ -282,8 +282,8 @@ func createClusterGroup(o *store.Op, cluster, vpcID string) string {
 	return id
 }
 
-// createClusterInterfaces puts the control plane's interfaces into the subnets, which
-// is why subnets and groups cannot go before the cluster.
+// createClusterInterfaces creates the control plane's interfaces in the subnets. Subnets and groups
+// can only be deleted after the cluster.
 // Source: EKS user guide, "Subnet requirements": 2 to 4 interfaces.
 func createClusterInterfaces(o *store.Op, in *Cluster) error {
 	groups := append(
@@ -302,7 +302,7 @@ func createClusterInterfaces(o *store.Op, in *Cluster) error {
 	return nil
 }
 
-// invalidParameter is EKS's most common refusal.
+// invalidParameter returns EKS's most common error.
 func invalidParameter(format string, args ...any) *api.Error {
 	return api.Errorf("InvalidParameterException", format, args...)
 }

@@ -51,7 +51,7 @@ func updateCluster(o *store.Op, id string, old, in *Cluster) error {
 	return nil
 }
 
-// deleteCluster refuses while node groups exist.
+// deleteCluster returns an error while node groups exist.
 // Source: EKS API, DeleteCluster, error ResourceInUseException.
 func deleteCluster(o *store.Op, id string, gone *Cluster) error {
 	for _, groupID := range NodeGroups.In(o).IDs() {
@@ -66,7 +66,7 @@ func deleteCluster(o *store.Op, id string, gone *Cluster) error {
 	return nil
 }
 
-// clusterDeleted drops what EKS made for a cluster. Its log group is not among that.
+// clusterDeleted drops the resources that EKS created for a cluster, except its log group.
 func clusterDeleted(o *store.Op, id string) {
 	store.DropWhere(o, ec2.Interfaces,
 		func(row *ec2.NetworkInterface) bool { return row.Owner == "eks:"+id })
@@ -90,7 +90,7 @@ func activeCluster(o *store.Op, name string) (*Cluster, error) {
 	return found, nil
 }
 
-// finishCluster starts the control plane and opens it.
+// finishCluster starts the control plane and makes the cluster active.
 func finishCluster(ctx context.Context, a *store.Store, name string) error {
 	if err := startCluster(ctx, a, name); err != nil {
 		saveErr := a.Change(func(o *store.Op) error {
@@ -113,7 +113,7 @@ func finishCluster(ctx context.Context, a *store.Store, name string) error {
 	return applyAddons(ctx, a, name)
 }
 
-// startCluster has the runtime start a control plane and keeps where it answers.
+// startCluster starts a control plane and stores its endpoint.
 func startCluster(ctx context.Context, a *store.Store, name string) error {
 	defer a.Lock(name + "/control-plane")()
 	var spec api.ClusterSpec
@@ -150,7 +150,7 @@ func startCluster(ctx context.Context, a *store.Store, name string) error {
 	})
 }
 
-// waitError words a failure as the provider's waiters do.
+// waitError returns an error in the form of the provider's waiters.
 // Source: pulumi-aws errors of eks.NodeGroup and eks.Addon.
 func waitError(what, name, verb, is, wanted, code, cause string) error {
 	return api.Errorf(code,

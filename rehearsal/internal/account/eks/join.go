@@ -11,8 +11,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// joinFailure returns why an instance does not become a Ready node, or nil.
-// AWS names only the outcome. What the rehearsal sees is added in brackets.
+// joinFailure returns why an instance does not become a Ready node, or nil. AWS reports only the
+// outcome; the cause is added in parentheses.
 // Source of the outcomes: EKS API, Issue, NodeCreationFailure and Ec2SubnetInvalidConfiguration.
 func joinFailure(o *store.Op, group *NodeGroup, found *ec2.Instance) *api.Error {
 	cluster := Clusters.In(o)[group.ClusterName]
@@ -57,7 +57,7 @@ func subnetFailure(o *store.Op, found *ec2.Instance) *api.Error {
 func faultReason(o *store.Op, group *NodeGroup) string {
 	for _, prefix := range o.Faults.NodesNeverJoin {
 		if strings.HasPrefix(group.NodeGroupName, prefix) {
-			return "the fault nodesNeverJoin keeps them away"
+			return "the fault nodesNeverJoin is set"
 		}
 	}
 	return ""

@@ -40,7 +40,7 @@ func nodeSpec(o *store.Op, id string, found *ec2.Instance, group *NodeGroup) api
 		GPUs: facts.GPUs, EFAInterfaces: facts.EFAInterfaces, Facts: facts,
 	}
 	for _, taint := range group.Taints {
-		// The effect was checked when the group was made.
+		// The effect was checked when the group was created.
 		effect, err := kubernetesEffect(taint.Effect)
 		if err == nil {
 			spec.Taints = append(spec.Taints,
@@ -70,7 +70,7 @@ func nodeLabels(o *store.Op, name string, found *ec2.Instance, group *NodeGroup)
 		"topology.k8s.aws/zone-id":         zoneID,
 		"eks.amazonaws.com/nodegroup":      group.NodeGroupName,
 		"eks.amazonaws.com/capacityType":   group.CapacityType,
-		// The image's id follows from the release, so that it is the same on each node.
+		// The image id is derived from the release.
 		"eks.amazonaws.com/nodegroup-image": "ami-" + store.StableHex(found.AmiType+found.Release,
 			17),
 	}
@@ -140,7 +140,7 @@ func hasDriver(amiType string) bool {
 	}
 }
 
-// union adds to a what b has more.
+// union returns the elements of a, then those that only b has.
 func union(a, b []string) []string {
 	for _, one := range b {
 		if !slices.Contains(a, one) {
@@ -154,8 +154,8 @@ func union(a, b []string) []string {
 // Source: EKS user guide, "Send control plane logs to CloudWatch Logs".
 func logGroupOf(cluster string) string { return "/aws/eks/" + cluster + "/cluster" }
 
-// writeLogs does what a control plane with logging does at any time: it makes its log group
-// when there is none, without a retention. Such a group outlives the cluster.
+// writeLogs creates the log group of a control plane if it is missing, without retention, as EKS
+// does. Such a group outlives the cluster.
 func writeLogs(o *store.Op, id string, cluster *Cluster) {
 	group := logGroupOf(id)
 	if _, exists := logs.LogGroups.In(o)[group]; exists ||

@@ -125,7 +125,7 @@ func checkNodeSubnets(o *store.Op, in *NodeGroup, cluster *Cluster) error {
 	return nil
 }
 
-// checkNodeGroup checks what a new and a changed node group must fulfil.
+// checkNodeGroup validates a new or changed node group.
 func checkNodeGroup(o *store.Op, in *NodeGroup, cluster *Cluster) error {
 	if err := checkScaling(in); err != nil {
 		return err
@@ -249,7 +249,7 @@ func checkAMI(o *store.Op, in *NodeGroup, cluster *Cluster) error {
 	return nil
 }
 
-// checkLabelsAndTaints refuses what EKS keeps for itself.
+// checkLabelsAndTaints refuses labels and taints that EKS reserves.
 // Source: EKS API, CreateNodegroup, labels and taints.
 func checkLabelsAndTaints(in *NodeGroup) error {
 	for key := range in.Labels {
@@ -302,7 +302,7 @@ func kubernetesEffect(effect string) (string, error) {
 	}
 }
 
-// completeNodeGroup fills in what EKS decides.
+// completeNodeGroup sets the properties that EKS chooses.
 func completeNodeGroup(o *store.Op, in *NodeGroup, cluster *Cluster) {
 	if in.Version == "" {
 		in.Version = cluster.Version

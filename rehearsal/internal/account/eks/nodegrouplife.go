@@ -42,8 +42,7 @@ func finishNodeGroup(ctx context.Context, a *store.Store, id string) error {
 		waitError("Node Group", id, "create", StatusCreateFailed, StatusActive, code, text))
 }
 
-// joinNodes checks whether a group's new instances can become nodes and has the runtime
-// make them so.
+// joinNodes checks whether a group's new instances can become nodes and starts their nodes.
 func joinNodes(ctx context.Context, a *store.Store, id string) error {
 	var failed error
 	var cluster string
@@ -76,9 +75,9 @@ func joinNodes(ctx context.Context, a *store.Store, id string) error {
 	return nil
 }
 
-// finishNodeGroupUpdate applies a change: more or fewer nodes, labels and taints, or a
-// rolling update to another template version or AMI release. A group that failed stays
-// so through an update that asks nothing.
+// finishNodeGroupUpdate applies a change: more or fewer nodes, labels and taints, or a rolling
+// update to another template version or AMI release. A failed group stays failed if the update
+// changes nothing.
 func finishNodeGroupUpdate(ctx context.Context, a *store.Store, id string, old NodeGroup) error {
 	var failed error
 	rolled, nothing := false, false
@@ -120,7 +119,7 @@ func finishNodeGroupUpdate(ctx context.Context, a *store.Store, id string, old N
 	return waitError("Node Group", id, what, "Failed", "Successful", code, text)
 }
 
-// rollingUpdate replaces a group's instances. EKS first adds some, so it needs room.
+// rollingUpdate replaces a group's instances. EKS first adds nodes, so it needs capacity.
 // Source: EKS user guide, "Understand each phase of node updates": the group grows by
 // the larger of twice the number of its zones and maxUnavailable.
 func rollingUpdate(o *store.Op, id string, size int) error {
@@ -138,7 +137,7 @@ func rollingUpdate(o *store.Op, id string, size int) error {
 	}
 	old := InstancesOf(o, id)
 	if err := scaleTo(o, id, len(old)+surge); err != nil {
-		// The surplus goes again: the last launched first.
+		// The additional instances are terminated, newest first.
 		terminateExcept(o, InstancesOf(o, id), old)
 		return err
 	}
@@ -160,12 +159,12 @@ func finishNodeGroupDelete(ctx context.Context, a *store.Store, id string) error
 	return applyNodes(ctx, a, cluster)
 }
 
-// readyTimeout is how long the runtime may take until nodes are Ready. EKS gives them
-// about a quarter of an hour; a rehearsed node is a process on this machine.
+// readyTimeout is the time limit until nodes are Ready. EKS gives them about a quarter of an hour;
+// a rehearsed node is a process on this machine.
 const readyTimeout = 2 * time.Minute
 
-// RefreshNodes updates what the running nodes may send each other. A node that
-// does not take it keeps the old facts, which is said in the log.
+// RefreshNodes updates the network rules between the running nodes. If the update of a node fails,
+// it keeps the old facts and the failure is logged.
 func RefreshNodes(ctx context.Context, a *store.Store) {
 	for _, cluster := range clustersWithStatus(a, StatusActive) {
 		if err := applyNodes(ctx, a, cluster); err != nil {

@@ -28,7 +28,7 @@ type NodeGroup struct {
 	ARN       string              `json:"arn,omitempty" aws:"computed"`
 	Resources []NodeGroupResource `json:"resources,omitempty" aws:"computed"`
 	Status    string              `json:"status,omitempty" aws:"computed"`
-	// Issue is the health issue of a group that failed, as EKS words it.
+	// Issue is the health issue of a failed group, in EKS's form.
 	Issue string `json:"_issue,omitempty" aws:"hidden"`
 }
 

@@ -7,17 +7,15 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// Resume passes every cluster, add-on and node of the stored state on to the runtime, and
-// completes what was being made or deleted when the account stopped, as AWS would have done
-// meanwhile. Call it once after Open on a rehearsal that was kept.
+// Resume passes every cluster, add-on and node of the stored state on to the runtime, and completes
+// creations and deletions that were in progress when the account stopped. Call it once after Open.
 func Resume(ctx context.Context, a *store.Store) error {
 	for _, name := range clustersWithStatus(a, StatusActive) {
 		if err := resumeCluster(ctx, a, name); err != nil {
 			return fmt.Errorf("resuming cluster %q: %w", name, err)
 		}
 	}
-	// What fails from here on fails as it would have without the interruption: it is
-	// written in the resource's status, where the next operation finds it.
+	// Later failures are stored in the resource's status, as without an interruption.
 	for _, name := range clustersWithStatus(a, StatusCreating) {
 		logResumed(a, "cluster", name, finishCluster(ctx, a, name))
 	}
@@ -45,7 +43,7 @@ func resumeCluster(ctx context.Context, a *store.Store, name string) error {
 	return applyNodes(ctx, a, name)
 }
 
-// logResumed logs the end of an operation whose caller is gone.
+// logResumed logs the end of a resumed operation.
 func logResumed(a *store.Store, what, id string, err error) {
 	a.Log().Info("resumed", "what", what, "id", id, "error", err)
 }
@@ -64,7 +62,7 @@ func nodeGroupStatus(o *store.Op) map[string]string {
 	return statuses(NodeGroups.In(o), func(r *NodeGroup) string { return r.Status })
 }
 
-// beingDeleted names what was being deleted.
+// beingDeleted lists the deletions that were in progress.
 func beingDeleted(a *store.Store, token string) []string {
 	switch token {
 	case NodeGroups.String():

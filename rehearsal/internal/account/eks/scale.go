@@ -20,7 +20,7 @@ func InstancesOf(o *store.Op, groupID string) []string {
 	return ids
 }
 
-// scaleTo launches or ends instances until the group has size of them.
+// scaleTo launches or terminates instances until the group has the given size.
 func scaleTo(o *store.Op, groupID string, size int) error {
 	have := InstancesOf(o, groupID)
 	if len(have) > size {
@@ -34,7 +34,7 @@ func scaleTo(o *store.Op, groupID string, size int) error {
 	return nil
 }
 
-// terminateExcept ends the instances of all that are not in keep.
+// terminateExcept terminates the instances that are not in keep.
 func terminateExcept(o *store.Op, all, keep []string) {
 	for _, id := range all {
 		if !slices.Contains(keep, id) {

@@ -19,15 +19,15 @@ import (
 // tokenPrefix begins every EKS token. Source: aws-iam-authenticator.
 const tokenPrefix = "k8s-aws-v1."
 
-// tokenLifetime is how long a token is good. Source: aws-iam-authenticator: a presigned
-// request is honoured for 15 minutes, and the client renews after 14.
+// tokenLifetime is how long a token is good. Source: aws-iam-authenticator: a presigned request is
+// accepted for 15 minutes, and the client renews after 14.
 const tokenLifetime = 15 * time.Minute
 
-// ErrTokenRefused is returned for every token that does not open a cluster.
+// ErrTokenRefused means that a token is not valid for the cluster.
 var ErrTokenRefused = errors.New("token refused")
 
-// claims is what a token says. On AWS it is a presigned STS request; here it is signed
-// with the account's own key.
+// claims is the content of a token. On AWS it is a presigned STS request; here it is signed with
+// the account's own key.
 type claims struct {
 	Cluster   string    `json:"cluster"`
 	Principal string    `json:"principal"`
@@ -36,8 +36,8 @@ type claims struct {
 
 // IssueToken returns a token for a cluster, as the caller or as a role. Like AWS, it does not
 // check that the cluster exists: using the token does.
-func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenAnswer, error) {
-	var answer api.TokenAnswer
+func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenResponse, error) {
+	var answer api.TokenResponse
 	var err error
 	a.Look(func(o *store.Op) {
 		principal := o.CallerARN()
@@ -58,7 +58,7 @@ func IssueToken(a *store.Store, cluster, roleARN string) (api.TokenAnswer, error
 	return answer, err
 }
 
-// newToken signs what a token says.
+// newToken signs the claims.
 func newToken(o *store.Op, cluster, principal string) (string, error) {
 	body, err := json.Marshal(
 		claims{Cluster: cluster, Principal: principal, Expires: o.Now.Add(tokenLifetime)})
@@ -75,68 +75,68 @@ func sign(key []byte, text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Authenticate returns whom a token of `aws eks get-token` names and for which cluster. As
-// on EKS, access entries decide.
+// Authenticate returns the Kubernetes user of a token of `aws eks get-token` for a cluster. As on
+// EKS, access entries decide.
 func Authenticate(a *store.Store,
 	token string) (cluster, username string, groups []string, err error) {
 	a.Look(func(o *store.Op) {
-		var said claims
-		if said, err = readToken(o, token); err != nil {
+		var content claims
+		if content, err = readToken(o, token); err != nil {
 			return
 		}
-		cluster = said.Cluster
-		username, groups, err = identify(o, said)
+		cluster = content.Cluster
+		username, groups, err = identify(o, content)
 	})
 	return cluster, username, groups, err
 }
 
 func readToken(o *store.Op, token string) (claims, error) {
-	var said claims
+	var content claims
 	text, signature, ok := strings.Cut(strings.TrimPrefix(token, tokenPrefix), ".")
 	if !ok || !strings.HasPrefix(token, tokenPrefix) ||
 		!hmac.Equal([]byte(signature), []byte(sign(o.TokenKey, text))) {
-		return said, fmt.Errorf("%w: it was not issued by this account", ErrTokenRefused)
+		return content, fmt.Errorf("%w: it was not issued by this account", ErrTokenRefused)
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		err = json.Unmarshal(body, &said)
+		err = json.Unmarshal(body, &content)
 	}
 	if err != nil {
-		return said, fmt.Errorf("%w: %w", ErrTokenRefused, err)
+		return content, fmt.Errorf("%w: %w", ErrTokenRefused, err)
 	}
-	if o.Now.After(said.Expires) {
-		return said, fmt.Errorf("%w: it expired at %s", ErrTokenRefused,
-			said.Expires.Format(time.RFC3339))
+	if o.Now.After(content.Expires) {
+		return content, fmt.Errorf("%w: it expired at %s", ErrTokenRefused,
+			content.Expires.Format(time.RFC3339))
 	}
-	return said, nil
+	return content, nil
 }
 
 // identify maps a principal to a Kubernetes user.
 // Sources: EKS user guide, "Grant IAM users access with access entries" and "Review
 // access policy permissions".
-func identify(o *store.Op, said claims) (string, []string, error) {
-	cluster, ok := Clusters.In(o)[said.Cluster]
+func identify(o *store.Op, content claims) (string, []string, error) {
+	cluster, ok := Clusters.In(o)[content.Cluster]
 	if !ok {
-		return "", nil, fmt.Errorf("%w: there is no cluster %q", ErrTokenRefused, said.Cluster)
+		return "", nil, fmt.Errorf("%w: there is no cluster %q", ErrTokenRefused, content.Cluster)
 	}
 	if cluster.AccessConfig.AuthenticationMode == modeConfigMap {
 		// In this mode only the creator is known to EKS; others are in aws-auth.
-		if said.Principal == o.CallerARN() {
+		if content.Principal == o.CallerARN() {
 			return "kubernetes-admin", []string{"system:masters"}, nil
 		}
 		return "", nil, fmt.Errorf(
 			"%w: %s is not the cluster's creator, and a rehearsal does not read aws-auth",
-			ErrTokenRefused, said.Principal)
+			ErrTokenRefused, content.Principal)
 	}
-	entry, ok := AccessEntries.In(o)[EntryID(said.Cluster, said.Principal)]
+	entry, ok := AccessEntries.In(o)[EntryID(content.Cluster, content.Principal)]
 	if !ok {
 		return "", nil, fmt.Errorf("%w: %s has no access entry on cluster %q", ErrTokenRefused,
-			said.Principal, said.Cluster)
+			content.Principal, content.Cluster)
 	}
 	groups := slices.Clone(entry.KubernetesGroups)
 	for _, id := range AccessAssociations.In(o).IDs() {
 		association := AccessAssociations.In(o)[id]
-		if association.ClusterName == said.Cluster && association.PrincipalARN == said.Principal {
+		if association.ClusterName == content.Cluster && association.PrincipalARN == content.Principal {
 			groups = append(groups, policyGroups(association)...)
 		}
 	}

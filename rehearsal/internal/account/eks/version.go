@@ -17,7 +17,7 @@ type kubernetesVersion struct {
 	Released string
 	// Patch is the newest patch that EKS runs.
 	Patch int
-	// Default is what a cluster gets that names no version.
+	// Default reports whether this is the default version.
 	Default bool
 }
 
@@ -61,7 +61,7 @@ func DefaultRelease() string {
 	return v.latestRelease()
 }
 
-// latestRelease is the AMI release that a node group gets which names none.
+// latestRelease returns the default AMI release of a node group.
 func (v kubernetesVersion) latestRelease() string {
 	return v.Minor + "." + string(rune('0'+v.Patch)) + "-" + newestAMI
 }
@@ -139,7 +139,7 @@ type parameterResult struct {
 	Version       int    `json:"version"`
 }
 
-// getParameter answers for the public parameters of the EKS AMIs.
+// getParameter returns the public parameters of the EKS AMIs.
 // Source: EKS user guide, "Retrieve recommended Amazon Linux AMI IDs":
 // /aws/service/eks/optimized-ami/VERSION/amazon-linux-2023/ARCH/VARIANT/recommended/WHAT.
 func getParameter(o *store.Op, args parameterArgs) (any, error) {

@@ -46,7 +46,7 @@ type Alias struct {
 // Keys is the token of Key.
 const Keys store.Token[Key] = "aws:kms/key:Key"
 
-// A KMS key is never deleted at once: it waits 7 to 30 days, and does not bill then.
+// A KMS key is deleted after 7 to 30 days. It costs nothing in that time.
 // Source: KMS developer guide, "Delete an AWS KMS key", and KMS pricing.
 func keyType() store.Type[Key] {
 	return store.Type[Key]{

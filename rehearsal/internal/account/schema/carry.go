@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Carry copies into an updated resource what its inputs do not say: what AWS computed,
-// what AWS chose where the program chose nothing, and the account's own fields.
+// Carry copies properties that the inputs do not contain into an updated resource: those that AWS
+// computed, those that AWS chose by default, and the account's own fields.
 func Carry[T any](old, updated *T) {
 	carry(reflect.ValueOf(old).Elem(), reflect.ValueOf(updated).Elem())
 }

@@ -26,7 +26,7 @@ const (
 	Policy Shape = "policy document"
 )
 
-// Type is a property's type: a shape, and what is inside it.
+// Type is a property's type: its shape and the types of its elements or fields.
 type Type struct {
 	Shape Shape
 	// Element is the type of a list's items or a map's values.
@@ -47,7 +47,7 @@ type Field struct {
 	Default bool
 	// Replace properties cannot change in place.
 	Replace bool
-	// Hidden fields are the account's own and no properties at all.
+	// Hidden fields belong to the account; they are not properties.
 	Hidden bool
 	// Autoname is true for the property that Pulumi fills with a name of its own.
 	Autoname bool
@@ -84,7 +84,7 @@ func find(fields []Field, name string) (Field, bool) {
 	return fields[i], true
 }
 
-// InputNames lists what a program may set, sorted.
+// InputNames lists the properties that a program may set, sorted.
 func InputNames(fields []Field) []string {
 	var names []string
 	for _, f := range fields {

@@ -1,8 +1,8 @@
 package schema
 
-// Tagged holds the tags of a resource that has some.
+// Tagged holds the tags of a resource.
 type Tagged struct {
 	Tags map[string]string `json:"tags,omitempty"`
-	// TagsAll are the tags with the provider's default tags under them.
+	// TagsAll are the provider's default tags, overridden by the tags.
 	TagsAll map[string]string `json:"tagsAll,omitempty" aws:"default"`
 }

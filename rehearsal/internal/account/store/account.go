@@ -1,5 +1,5 @@
-// Package store keeps the resources of an emulated AWS account: a table per resource
-// type, changed under one lock and stored on disk, and what all types have in common.
+// Package store stores the resources of an emulated AWS account: one table per resource type,
+// changed under one lock and stored on disk.
 package store
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 )
 
-// Options configure an account.
+// Options configures an account.
 type Options struct {
 	// Dir holds account.json, the account's whole state.
 	Dir string
@@ -33,9 +33,9 @@ type Options struct {
 	Log *slog.Logger
 	// Now is the clock.
 	Now func() time.Time
-	// Types are the resource types that the account knows.
+	// Types are the resource types of the account.
 	Types []AnyType
-	// NetworkChanged runs after a change of what nodes may send each other.
+	// NetworkChanged is called after a change of the network rules between nodes.
 	NetworkChanged func(ctx context.Context, a *Store)
 }
 
@@ -50,7 +50,7 @@ type Store struct {
 	state *state
 }
 
-// Open loads the account that Options.Dir holds, or starts an empty one there.
+// Open loads the account in Options.Dir, or creates an empty one there.
 func Open(options Options) (*Store, error) {
 	if err := os.MkdirAll(options.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("opening the account: %w", err)
@@ -69,11 +69,11 @@ func Open(options Options) (*Store, error) {
 // Log returns the account's log.
 func (a *Store) Log() *slog.Logger { return a.Options.Log }
 
-// Runtime returns what runs clusters and nodes, or nil.
+// Runtime returns the runtime, or nil.
 func (a *Store) Runtime() api.Runtime { return a.Options.Runtime }
 
-// Change runs one change under the lock and stores the result. When f fails, the state
-// is as before only if f wrote nothing: rules check first and write last.
+// Change runs f under the lock and stores the result. If f fails, its writes are not undone; so f
+// must check first and write last.
 func (a *Store) Change(f func(o *Op) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,46 +83,46 @@ func (a *Store) Change(f func(o *Op) error) error {
 	return a.state.save(a.Options.Dir)
 }
 
-// Look runs f under the lock without storing anything.
+// Look runs f under the lock and stores nothing.
 func (a *Store) Look(f func(o *Op)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f(&Op{state: a.state, Now: a.Options.Now().UTC()})
 }
 
-// Lock keeps other callers of Lock with the same name waiting until unlock is called.
+// Lock acquires the lock of a name until unlock is called.
 func (a *Store) Lock(name string) (unlock func()) { return a.busy.lock(name) }
 
 // Create creates a resource of a type.
 func (a *Store) Create(
-	ctx context.Context, token string, inputs json.RawMessage) (api.ResourceAnswer, error) {
+	ctx context.Context, token string, inputs json.RawMessage) (api.ResourceResponse, error) {
 	found, err := a.typeOf(token)
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	return found.create(ctx, a, inputs)
 }
 
-// Read returns a resource; the answer's id is empty when there is none.
-func (a *Store) Read(token, id string) (api.ResourceAnswer, error) {
+// Read returns a resource; the id in the response is empty if there is none.
+func (a *Store) Read(token, id string) (api.ResourceResponse, error) {
 	found, err := a.typeOf(token)
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	return found.read(a, id)
 }
 
 // Update changes a resource in place.
 func (a *Store) Update(
-	ctx context.Context, token, id string, inputs json.RawMessage) (api.ResourceAnswer, error) {
+	ctx context.Context, token, id string, inputs json.RawMessage) (api.ResourceResponse, error) {
 	found, err := a.typeOf(token)
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	return found.update(ctx, a, id, inputs)
 }
 
-// Delete deletes a resource; a missing one is no error.
+// Delete deletes a resource. A missing resource is not an error.
 func (a *Store) Delete(ctx context.Context, token, id string) error {
 	found, err := a.typeOf(token)
 	if err != nil {
@@ -143,7 +143,7 @@ func (a *Store) typeOf(token string) (AnyType, error) {
 	return nil, api.Errorf("InvalidAction", "%v", err)
 }
 
-// Items lists what exists, in the order of type and id.
+// Items lists the existing resources, ordered by type and id.
 func (a *Store) Items() []api.Item {
 	items := []api.Item{}
 	a.Look(func(o *Op) {
@@ -172,22 +172,21 @@ func Kinds(types []AnyType) (schema.Kinds, error) {
 	return kinds, nil
 }
 
-// wait sleeps as long as AWS takes, divided by the account's speed.
+// wait sleeps for AWS's latency divided by the account's speed.
 func (a *Store) wait(seconds float64) {
 	if a.Options.Speed > 0 {
 		time.Sleep(time.Duration(seconds / a.Options.Speed * float64(time.Second)))
 	}
 }
 
-// retryInterval is how often a delete that meets dependent objects is tried again.
+// retryInterval is the interval of retries of a delete that fails because of dependent objects.
 const retryInterval = 50 * time.Millisecond
 
-// minRetry is how long such a delete is tried at least, however fast the account runs:
-// the end of a node's processes takes its real time.
+// minRetry is the minimum retry time of a delete, at any speed: ending a node's processes takes
+// time.
 const minRetry = 5 * time.Second
 
-// retryUntil returns until when a delete is tried that AWS lets take some seconds. An
-// account without waiting tries once.
+// retryUntil returns the deadline for retries of a delete. With speed 0 there are no retries.
 func (a *Store) retryUntil(seconds float64) time.Time {
 	if a.Options.Speed <= 0 || seconds == 0 {
 		return time.Time{}
@@ -202,7 +201,7 @@ type keyedLocks struct {
 	locks map[string]*sync.Mutex
 }
 
-// lock takes the lock of a name and returns how to release it.
+// lock acquires the lock of a name and returns a function that releases it.
 func (k *keyedLocks) lock(name string) (unlock func()) {
 	k.mu.Lock()
 	if k.locks == nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
-// Function answers one of the provider's functions under the account's lock.
+// Function implements a provider function. It runs under the account's lock.
 type Function func(o *Op, args json.RawMessage) (any, error)
 
-// Answer gives a function its typed arguments, refusing those it does not know.
+// Answer returns a Function that decodes the arguments and rejects unknown ones.
 func Answer[A any](f func(o *Op, args A) (any, error)) Function {
 	return func(o *Op, raw json.RawMessage) (any, error) {
 		var args A

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// NewID returns an id as EC2 makes them: a prefix and 17 hexadecimal digits.
+// NewID returns an id in EC2's form: a prefix and 17 hexadecimal digits.
 func NewID(prefix string) string { return prefix + "-" + RandomHex(17) }
 
 // RandomHex returns n hexadecimal digits.
@@ -25,7 +25,7 @@ func NewUUID() string {
 		[]string{digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]}, "-")
 }
 
-// StableHex returns n hexadecimal digits that depend on a text only.
+// StableHex returns n hexadecimal digits derived from text.
 func StableHex(text string, n int) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:n]
@@ -39,7 +39,7 @@ func Named(name, prefix string) string {
 	return name
 }
 
-// Dashed writes an address or a block the way AWS puts it into names.
+// Dashed returns an address or a block in the form that AWS uses in names.
 func Dashed(address string) string {
 	return strings.NewReplacer(".", "-", "/", "-").Replace(address)
 }

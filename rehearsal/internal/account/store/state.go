@@ -13,13 +13,13 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 )
 
-// stateFile is the file in Options.Dir that holds the account.
+// stateFile is the file in Options.Dir that contains the account.
 const stateFile = "account.json"
 
 // stateFormat is the version of the file's layout.
 const stateFormat = 2
 
-// state is everything that the account remembers.
+// state is the stored state of the account.
 type state struct {
 	Format    int    `json:"format"`
 	Rehearsed bool   `json:"rehearsed"`
@@ -45,12 +45,12 @@ func (s *state) ARN(service, rest string) string {
 	return fmt.Sprintf("arn:aws:%s:%s:%s:%s", service, s.Region, s.AccountID, rest)
 }
 
-// CallerARN is who calls the account: the person who rehearses.
+// CallerARN is the ARN of the account's only caller.
 func (s *state) CallerARN() string {
 	return fmt.Sprintf("arn:aws:iam::%s:user/rehearsal", s.AccountID)
 }
 
-// newState returns an account in which nothing exists.
+// newState returns the state of an empty account.
 func newState(region string) (*state, error) {
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
@@ -104,7 +104,7 @@ func loadState(dir, region string, types map[string]AnyType) (*state, error) {
 	return s, nil
 }
 
-// save writes the account in one step, so that a killed rehearsal can be resumed.
+// save writes the account atomically, so that a killed rehearsal can be resumed.
 func (s *state) save(dir string) error {
 	body, err := json.MarshalIndent(struct {
 		*state

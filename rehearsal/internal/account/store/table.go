@@ -12,16 +12,15 @@ import (
 // Table holds the resources of one type by AWS id.
 type Table[T any] map[string]*T
 
-// IDs returns the ids in order, so that every decision that walks a table is the same
-// in every run.
+// IDs returns the ids in order, so that iterations are the same in every run.
 func (t Table[T]) IDs() []string { return slices.Sorted(maps.Keys(t)) }
 
-// Where returns the ids of the resources that a function selects, in order.
+// Where returns the ids of the resources for which selects returns true, in order.
 func (t Table[T]) Where(selects func(row *T) bool) []string {
 	return slices.DeleteFunc(t.IDs(), func(id string) bool { return !selects(t[id]) })
 }
 
-// Any returns the first id that a function selects, or "".
+// Any returns the first id for which selects returns true, or "".
 func (t Table[T]) Any(selects func(row *T) bool) string {
 	for _, id := range t.IDs() {
 		if selects(t[id]) {
@@ -31,22 +30,21 @@ func (t Table[T]) Any(selects func(row *T) bool) string {
 	return ""
 }
 
-// DropWhere drops the resources that a function selects, and what is part of them.
+// DropWhere drops the resources for which selects returns true, with their parts.
 func DropWhere[T any](o *Op, token Token[T], selects func(row *T) bool) {
 	for _, id := range token.In(o).Where(selects) {
 		o.Drop(token.String(), id)
 	}
 }
 
-// Drop drops a resource, and what is part of it, without any check.
+// Drop drops a resource and its parts without any check.
 func (o *Op) Drop(token, id string) {
 	if found, ok := o.types[token]; ok {
 		found.drop(o, id)
 	}
 }
 
-// Blocker returns the id of a resource because of which AWS does not delete another
-// one, or "".
+// Blocker returns the id of a resource that prevents the deletion of another one, or "".
 func (o *Op) Blocker(id string) string {
 	for _, token := range slices.Sorted(maps.Keys(o.types)) {
 		if blocker := o.types[token].blocker(o, id); blocker != "" {
@@ -133,11 +131,10 @@ func (r Type[T]) items(o *Op) []api.Item {
 	return items
 }
 
-// HoldsName describes a resource that costs nothing by the hour and holds a name or a
-// quota.
+// HoldsName returns an item without hourly cost that reserves a name or a quota.
 func HoldsName[T any](*Op, *T) api.Item { return api.Item{BlocksName: true} }
 
-// Bills describes a resource that bills by the hour.
+// Bills returns an item with an hourly cost.
 func Bills(hourlyUSD float64, note string) api.Item {
 	return api.Item{Bills: true, BlocksName: true, HourlyUSD: hourlyUSD, Note: note}
 }

@@ -16,7 +16,7 @@ import (
 // also the key of the type's table.
 type Token[T any] string
 
-// String returns the token as text.
+// String returns the token as a string.
 func (t Token[T]) String() string { return string(t) }
 
 // In returns the table of the type.
@@ -32,7 +32,7 @@ func (t Token[T]) In(o *Op) Table[T] {
 // but Create may be nil.
 type Type[T any] struct {
 	Token Token[T]
-	// Internal is true for what only AWS itself makes, such as instances of a node group.
+	// Internal is true for resources that only AWS creates, such as instances of a node group.
 	Internal bool
 	// Service is AWS's name of the service, for errors.
 	Service string
@@ -49,16 +49,16 @@ type Type[T any] struct {
 	Update func(o *Op, id string, old, in *T) error
 	// Delete checks that AWS deletes the resource.
 	Delete func(o *Op, id string, gone *T) error
-	// FinishCreate completes a create. An error leaves the resource there, failed.
+	// FinishCreate completes a create. After an error the resource exists in a failed state.
 	FinishCreate func(ctx context.Context, a *Store, id string) error
 	FinishUpdate func(ctx context.Context, a *Store, id string, old T) error
 	// FinishDelete runs before the resource is dropped. An error keeps the resource.
 	FinishDelete func(ctx context.Context, a *Store, id string) error
-	// Deleted runs once the resource is dropped.
+	// Deleted runs after the resource is dropped.
 	Deleted func(o *Op, id string)
 
-	// Parent is the type whose deletion deletes this resource too, and ParentID the
-	// parent's id; "" is none.
+	// Parent is the type whose deletion also deletes this resource, and ParentID the parent's id;
+	// "" means none.
 	Parent   string
 	ParentID func(row *T) string
 	// Blocks returns the id of a resource that AWS does not delete while this one exists,
@@ -66,9 +66,9 @@ type Type[T any] struct {
 	Blocks func(row *T) string
 	// Item describes the resource in the inventory; nil leaves it out.
 	Item func(o *Op, row *T) api.Item
-	// Background does what the resource does by itself at any time.
+	// Background performs what the resource does by itself at any time.
 	Background func(o *Op, id string, row *T)
-	// AffectsNodes is true when a change can change what nodes may send each other.
+	// AffectsNodes is true if a change can affect the network rules between nodes.
 	AffectsNodes bool
 	// RetrySeconds is how long pulumi-aws retries a delete that AWS refuses with
 	// DependencyViolation: the dependent objects may be on their way out.
@@ -92,10 +92,10 @@ type AnyType interface {
 	blocker(o *Op, id string) string
 	background(o *Op)
 	items(o *Op) []api.Item
-	create(ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceAnswer, error)
-	read(a *Store, id string) (api.ResourceAnswer, error)
+	create(ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceResponse, error)
+	read(a *Store, id string) (api.ResourceResponse, error)
 	update(ctx context.Context, a *Store, id string,
-		inputs json.RawMessage) (api.ResourceAnswer, error)
+		inputs json.RawMessage) (api.ResourceResponse, error)
 	delete(ctx context.Context, a *Store, id string) error
 }
 
@@ -112,10 +112,10 @@ func (r Type[T]) kind() (schema.Kind, bool, error) {
 }
 
 func (r Type[T]) create(
-	ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceAnswer, error) {
+	ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceResponse, error) {
 	in, err := r.decode(inputs)
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	var id string
 	err = a.Change(func(o *Op) error {
@@ -128,9 +128,9 @@ func (r Type[T]) create(
 		return nil
 	})
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
-	// AWS completes what it began even when the caller hangs up.
+	// AWS completes an operation even if the caller disconnects.
 	ctx = context.WithoutCancel(ctx)
 	a.wait(r.CreateSeconds)
 	var failed error
@@ -141,15 +141,15 @@ func (r Type[T]) create(
 	return r.answer(a, id, failed)
 }
 
-func (r Type[T]) read(a *Store, id string) (api.ResourceAnswer, error) {
+func (r Type[T]) read(a *Store, id string) (api.ResourceResponse, error) {
 	return r.answer(a, id, nil)
 }
 
 func (r Type[T]) update(
-	ctx context.Context, a *Store, id string, inputs json.RawMessage) (api.ResourceAnswer, error) {
+	ctx context.Context, a *Store, id string, inputs json.RawMessage) (api.ResourceResponse, error) {
 	in, err := r.decode(inputs)
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	var before T
 	err = a.Change(func(o *Op) error {
@@ -169,7 +169,7 @@ func (r Type[T]) update(
 		return nil
 	})
 	if err != nil {
-		return api.ResourceAnswer{}, err
+		return api.ResourceResponse{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
 	a.wait(r.UpdateSeconds)
@@ -205,7 +205,7 @@ func (r Type[T]) delete(ctx context.Context, a *Store, id string) error {
 	})
 }
 
-// tryDelete deletes a resource, or marks it as being deleted when that takes time.
+// tryDelete deletes a resource, or marks it as being deleted if that takes time.
 func (r Type[T]) tryDelete(a *Store, id string) (exists bool, err error) {
 	err = a.Change(func(o *Op) error {
 		var gone *T
@@ -247,10 +247,9 @@ func (r Type[T]) visible(o *Op, id string) (*T, bool) {
 	return row, true
 }
 
-// answer encodes a resource as it is now. failed is what went wrong with it after it
-// was made.
-func (r Type[T]) answer(a *Store, id string, failed error) (api.ResourceAnswer, error) {
-	var answer api.ResourceAnswer
+// answer encodes a resource as it is now. failed is the error that occurred after its creation.
+func (r Type[T]) answer(a *Store, id string, failed error) (api.ResourceResponse, error) {
+	var answer api.ResourceResponse
 	var err error
 	visible := false
 	a.Look(func(o *Op) {
@@ -261,7 +260,7 @@ func (r Type[T]) answer(a *Store, id string, failed error) (api.ResourceAnswer, 
 		}
 	})
 	if !visible || err != nil {
-		return api.ResourceAnswer{}, errors.Join(failed, err)
+		return api.ResourceResponse{}, errors.Join(failed, err)
 	}
 	var awsError *api.Error
 	switch {
@@ -277,7 +276,7 @@ func (r Type[T]) answer(a *Store, id string, failed error) (api.ResourceAnswer, 
 	return answer, nil
 }
 
-// named puts the operation's name into an AWS error.
+// named adds the operation's name to an AWS error.
 func (r Type[T]) named(operation string, err error) error {
 	var awsError *api.Error
 	if errors.As(err, &awsError) && awsError.Operation == "" {
@@ -288,8 +287,7 @@ func (r Type[T]) named(operation string, err error) error {
 	return err
 }
 
-// decode reads inputs strictly: a rehearsal that drops an unknown property could pass
-// for a wrong reason.
+// decode reads inputs strictly: otherwise a rehearsal could succeed although a property is wrong.
 func (r Type[T]) decode(inputs json.RawMessage) (*T, error) {
 	in := new(T)
 	if len(inputs) == 0 {
@@ -303,7 +301,7 @@ func (r Type[T]) decode(inputs json.RawMessage) (*T, error) {
 	return in, nil
 }
 
-// encode writes a resource's properties without the account's own fields.
+// encode encodes a resource's properties without the account's own fields.
 func (r Type[T]) encode(row *T) (json.RawMessage, error) {
 	body, err := json.Marshal(row)
 	if err != nil {

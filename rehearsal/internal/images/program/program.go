@@ -1,5 +1,6 @@
-// Package program holds what runs in a rehearsal's containers where the real program needs hardware
-// or EKS's own nodes: the decisions of the device plugins, and placeholders that do nothing.
+// Package program contains the programs of a rehearsal's containers that replace programs which
+// need hardware or EKS's nodes: the decisions of the device plugins, and placeholders that do
+// nothing.
 package program
 
 import (
@@ -26,7 +27,7 @@ func Run(args []string) int {
 	return run(ctx, args, HostDir, os.Stdout, os.Stderr)
 }
 
-// names returns the programs that Run knows.
+// names returns the programs that Run supports.
 func names() []string {
 	return []string{
 		string(images.NVIDIADevicePlugin), string(images.EFADevicePlugin), string(images.CoreDNS),
@@ -36,7 +37,7 @@ func names() []string {
 
 func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.Writer) int {
 	if len(args) == 0 {
-		fmt.Fprintf(stderr, "rehearsal-program: no program named: give one of %s\n",
+		fmt.Fprintf(stderr, "rehearsal-program: missing program; allowed: %s\n",
 			strings.Join(names(), ", "))
 		return 1
 	}
@@ -48,14 +49,14 @@ func run(ctx context.Context, args []string, hostDir string, stdout, stderr io.W
 	case string(images.CoreDNS), string(images.VPCCNI), string(images.KubeProxy), string(images.PodIdentityAgent), "sleep":
 		return stay(ctx, stdout, fmt.Sprintf("rehearsed %s: a placeholder that does nothing", name))
 	default:
-		fmt.Fprintf(stderr, "rehearsal-program: unknown program %q: give one of %s\n", name,
+		fmt.Fprintf(stderr, "rehearsal-program: unknown program %q; allowed: %s\n", name,
 			strings.Join(names(), ", "))
 		return 1
 	}
 }
 
-// efaDevicePlugin runs until it is stopped if the node has an EFA interface. Otherwise it ends at
-// once, so that its pod crash-loops like the real plugin's (aws/eks-charts#1239).
+// efaDevicePlugin runs until it is stopped if the node has an EFA interface. Otherwise it ends
+// immediately, so that its pod crash-loops like the real plugin's (aws/eks-charts#1239).
 func efaDevicePlugin(ctx context.Context, hostDir string, stdout, stderr io.Writer) int {
 	node, err := nodefacts.Read(hostDir)
 	if err != nil {

@@ -33,8 +33,8 @@ func TestRun(t *testing.T) {
 		{"an add-on", []string{"coredns", "-conf", "x"}, nil, 0, "placeholder"},
 		{"sleep", []string{"sleep"}, nil, 0, "placeholder"},
 		{"unknown", []string{"nginx"}, nil, 1,
-			`unknown program "nginx": give one of nvidia-device-plugin`},
-		{"none", nil, nil, 1, "no program named"},
+			`unknown program "nginx"; allowed: nvidia-device-plugin`},
+		{"none", nil, nil, 1, "missing program"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-"""Starts ranks as processes, each on a rehearsed node of its own making."""
+"""Starts ranks as processes, each on its own rehearsed node."""
 
 from __future__ import annotations
 
