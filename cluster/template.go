@@ -16,8 +16,8 @@ const (
 	nodeHops = 1
 )
 
-// gpuTemplate is the launch template of the GPU nodes. The group's instance type, AMI and subnet
-// are set on the node group, where EKS requires them.
+// gpuTemplate creates the launch template of the GPU nodes. The group's instance type, AMI and
+// subnet are set on the node group, where EKS requires them.
 func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error) {
 	layout, err := NICs(b.args.GPUType.EFAInterfaces, b.args.GPUType.NetworkCards)
 	if err != nil {
@@ -41,8 +41,8 @@ func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error)
 	return b.newTemplate("gpu", args)
 }
 
-// systemTemplate is the launch template of the system nodes. It names no interface, so that EKS
-// adds its security group.
+// systemTemplate creates the launch template of the system nodes. It names no interface, so that
+// EKS adds its security group.
 func (b builder) systemTemplate() (*ec2.LaunchTemplate, error) {
 	return b.newTemplate("system", b.template("system", b.args.System.VolumeGiB, nodeHops))
 }

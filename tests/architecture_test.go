@@ -18,8 +18,8 @@ const modulePath = "github.com/ray-train-efa/ray-train-efa"
 // part is a folder with its subfolders, except those that are parts themselves.
 type part struct {
 	folder string
-	// imports are the folders of this project that the part's packages may import, beside its own. Each
-	// stands for everything below it.
+	// imports are the folders of this project that the part's packages may import, in addition to its
+	// own. Each includes its subfolders.
 	imports []string
 	// without lists modules that the part must not import, directly or indirectly.
 	without []string

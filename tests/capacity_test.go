@@ -33,7 +33,7 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 		{"no quota for the system node", nil, func(c *cloud) { c.quotas["L-1216C47A"] = 3 }, capacity.CodeQuota, []string{"L-1216C47A", "4 vCPUs"}},
 		{"GPU type in no zone", nil, func(c *cloud) { c.zones["g6.12xlarge"] = nil }, capacity.CodeNotOffered, []string{"no zone offers both"}},
 		{"no common zone", nil, func(c *cloud) { c.zones["m7i.xlarge"] = []string{"us-east-2a"} }, capacity.CodeNotOffered, []string{"no zone offers both"}},
-		{"wanted zone lacks the type", map[string]string{"availabilityZone": "us-east-2a"}, nil, capacity.CodeNotOffered, []string{
+		{"the zone lacks the type", map[string]string{"availabilityZone": "us-east-2a"}, nil, capacity.CodeNotOffered, []string{
 			`availabilityZone "us-east-2a" (not-offered)`, "only [us-east-2b us-east-2c] offers both", "pulumi config set availabilityZone us-east-2b",
 		}},
 		{"one zone only", nil, func(c *cloud) {
@@ -51,7 +51,7 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 		{"Kubernetes version that EKS lacks", nil, func(c *cloud) { delete(c.support, settings.DefaultKubernetesVersion) }, capacity.CodeVersion, []string{
 			`kubernetesVersion "` + settings.DefaultKubernetesVersion + `" (`, "EKS does not list this version",
 		}},
-		{"only a zone without control planes beside", nil, func(c *cloud) {
+		{"the only other zone lacks control planes", nil, func(c *cloud) {
 			c.zoneIDs["us-east-2b"], c.zoneIDs["us-east-2c"] = "use1-az3", "usw1-az2"
 		}, capacity.CodeNotOffered, []string{"no zone offers both"}},
 		{"type that does not exist", map[string]string{"gpu.instanceType": "g6.13xlarge"}, nil, capacity.CodeInstanceType, []string{

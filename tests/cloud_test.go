@@ -118,9 +118,9 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 	case "aws:ec2/getInstance:getInstance":
 		return resource.PropertyMap{"instanceType": resource.NewProperty(c.others[args["instanceId"].StringValue()].typ)}, nil
 	case "aws:ec2/getEips:getEips":
-		return resource.PropertyMap{"allocationIds": texts(strangers(c.addresses, args))}, nil
+		return resource.PropertyMap{"allocationIds": texts(others(c.addresses, args))}, nil
 	case "aws:ec2/getVpcs:getVpcs":
-		return resource.PropertyMap{"ids": texts(strangers(c.vpcs, args))}, nil
+		return resource.PropertyMap{"ids": texts(others(c.vpcs, args))}, nil
 	default:
 		return nil, fmt.Errorf("calling %q: the program should not", token)
 	}
@@ -153,8 +153,8 @@ func (c cloud) instances(args resource.PropertyMap) []string {
 	return found
 }
 
-// strangers are resources without the tags of this stack.
-func strangers(count int, args resource.PropertyMap) []string {
+// others are resources without the tags of this stack.
+func others(count int, args resource.PropertyMap) []string {
 	if args["tags"].IsObject() {
 		return nil
 	}

@@ -48,8 +48,8 @@ type monitor struct {
 	ranks int
 	// breaks maps a resource that cannot be made to what its provider says.
 	breaks map[resourceName]string
-	// standing maps a subnet of an earlier update to its zone.
-	standing map[string]string
+	// existing maps a subnet of an earlier update to its zone.
+	existing map[string]string
 
 	// changes alter what the program declares, as a mistake in it would.
 	changes []mistake.Change
@@ -156,13 +156,13 @@ func (m *monitor) inputsOf(source *mistake.Source) resource.PropertyMap {
 	return nil
 }
 
-// outputs gives inputs back, as AWS mostly does, with what each type adds.
+// outputs returns the inputs, as AWS usually does, with the outputs that each type adds.
 func (m *monitor) outputs(made registration) resource.PropertyMap {
 	outputs := made.inputs.Copy()
 	if made.typ == eksComponent {
 		outputs["eksCluster"] = resource.NewProperty(resource.ResourceReference{URN: resource.URN(innerClusterURN(made.urn))})
 	}
-	if zone, ok := m.standing[made.name]; ok && made.typ == subnet && slices.Contains(made.ignoreChanges, "availabilityZone") {
+	if zone, ok := m.existing[made.name]; ok && made.typ == subnet && slices.Contains(made.ignoreChanges, "availabilityZone") {
 		// An engine puts the old input in the place of an ignored one.
 		outputs["availabilityZone"] = resource.NewProperty(zone)
 	}

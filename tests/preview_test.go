@@ -40,7 +40,7 @@ func TestAPrivateEndpointIsWarnedOf(t *testing.T) {
 		warned := green(t, options{preview: preview, config: map[string]string{"publicAccessCidrs": "[]"}}).warnings
 		require.Len(t, warned, 1)
 		assert.Contains(t, warned[0], "publicAccessCidrs is []")
-		assert.Contains(t, warned[0], "cannot finish")
+		assert.Contains(t, warned[0], "An update from outside that VPC fails")
 		assert.Contains(t, warned[0], "next:     pulumi config set --path 'publicAccessCidrs[0]'")
 		assert.Empty(t, green(t, options{preview: preview}).warnings, "only then")
 	}

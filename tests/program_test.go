@@ -48,8 +48,8 @@ type options struct {
 	// ranks is the number of ranks of the training job.
 	ranks  int
 	breaks map[resourceName]string
-	// standing maps a subnet that an earlier update made to its zone.
-	standing map[string]string
+	// existing maps a subnet that an earlier update made to its zone.
+	existing map[string]string
 }
 
 // settingsOf is the smallest usable config with changes; an empty value takes a setting away.
@@ -74,7 +74,7 @@ func runProgram(t *testing.T, o options) run {
 	require.NoError(t, err)
 	m := &monitor{
 		changes: changes,
-		cloud:   region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, standing: o.standing,
+		cloud:   region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, existing: o.existing,
 		seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
 	}
 	server := grpc.NewServer()
@@ -108,7 +108,7 @@ func runProgram(t *testing.T, o options) run {
 	return r
 }
 
-// green is a run that must succeed.
+// green runs the program, which must succeed.
 func green(t *testing.T, o options) run {
 	t.Helper()
 	r := runProgram(t, o)
@@ -116,7 +116,7 @@ func green(t *testing.T, o options) run {
 	return r
 }
 
-// all is every registration, by URN.
+// all returns all registrations, sorted by URN.
 func (r run) all() []registration {
 	list := make([]registration, 0, len(r.seen))
 	for _, urn := range slices.Sorted(maps.Keys(r.seen)) {
@@ -125,12 +125,12 @@ func (r run) all() []registration {
 	return list
 }
 
-// ofType is every registration of a type.
+// ofType returns all registrations of a type.
 func (r run) ofType(typ string) []registration {
 	return slices.DeleteFunc(r.all(), func(made registration) bool { return made.typ != typ })
 }
 
-// one is the only registration of that type and name.
+// one returns the registration of that type and name.
 func (r run) one(t *testing.T, typ, name string) registration {
 	t.Helper()
 	for _, made := range r.all() {
@@ -142,7 +142,7 @@ func (r run) one(t *testing.T, typ, name string) registration {
 	return registration{}
 }
 
-// export is one of the stack's outputs, opened if it is secret.
+// export returns a stack output, decrypted if it is secret.
 func (r run) export(t *testing.T, name string) any {
 	t.Helper()
 	value, ok := r.exports[resource.PropertyKey(name)]

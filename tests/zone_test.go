@@ -10,19 +10,19 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/infra"
 )
 
-// standingIn returns a stack with the subnets of an earlier update in the given zones.
-func standingIn(nodes, control string) map[string]string {
+// existingIn returns a stack with the subnets of an earlier update in the given zones.
+func existingIn(nodes, control string) map[string]string {
 	return map[string]string{"nodes": nodes, "public": nodes, "control-plane": control}
 }
 
 // A new run would take us-east-2b. Resources in another zone stay there, and
 // all messages name that zone.
-func TestAStandingStackStaysInItsZone(t *testing.T) {
+func TestAnExistingStackStaysInItsZone(t *testing.T) {
 	t.Parallel()
 	for name, preview := range map[string]bool{"preview": true, "up": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := green(t, options{preview: preview, standing: standingIn("us-east-2c", "us-east-2b")})
+			r := green(t, options{preview: preview, existing: existingIn("us-east-2c", "us-east-2b")})
 			for _, made := range r.ofType(subnet) {
 				assert.Equal(t, []string{"availabilityZone"}, made.ignoreChanges, made.name)
 			}
@@ -35,12 +35,12 @@ func TestAStandingStackStaysInItsZone(t *testing.T) {
 func TestAFailureNamesTheZoneOfTheStandingStack(t *testing.T) {
 	t.Parallel()
 	r := runProgram(t, options{
-		standing: standingIn("us-east-2c", "us-east-2b"),
+		existing: existingIn("us-east-2c", "us-east-2b"),
 		breaks:   map[resourceName]string{{nodeGroup, "gpu"}: "InsufficientInstanceCapacity - no g6.12xlarge"},
 	})
 	require.Error(t, r.err)
 	said := strings.Join(r.log, "\n")
-	assert.Contains(t, said, "2 x g6.12xlarge left in us-east-2c")
+	assert.Contains(t, said, "no capacity for 2 x g6.12xlarge in us-east-2c")
 	assert.Contains(t, said, "pulumi config set availabilityZone us-east-2b")
 }
 
@@ -51,7 +51,7 @@ func TestTheControlPlaneHasTwoZonesAfterAnInterruptedUpdate(t *testing.T) {
 	region := generous().with(func(c *cloud) { c.zones["g6.12xlarge"] = []string{"us-east-2a", "us-east-2b"} })
 	fresh := green(t, options{cloud: &region})
 	assert.Equal(t, "us-east-2b", fresh.one(t, subnet, "control-plane").get(t, "availabilityZone"))
-	resumed := green(t, options{cloud: &region, standing: map[string]string{"nodes": "us-east-2b"}})
+	resumed := green(t, options{cloud: &region, existing: map[string]string{"nodes": "us-east-2b"}})
 	assert.Equal(t, "us-east-2a", resumed.one(t, subnet, "control-plane").get(t, "availabilityZone"))
 }
 
@@ -74,7 +74,7 @@ func TestAnotherZoneIsRefused(t *testing.T) {
 		for name, preview := range map[string]bool{"preview": true, "up": false} {
 			t.Run(test.name+" in "+name, func(t *testing.T) {
 				t.Parallel()
-				r := runProgram(t, options{preview: preview, config: test.config, standing: standingIn("us-east-2c", "us-east-2b")})
+				r := runProgram(t, options{preview: preview, config: test.config, existing: existingIn("us-east-2c", "us-east-2b")})
 				codes, printed := r.refused(t)
 				assert.Equal(t, []string{infra.CodeZone}, codes, "it is reported once")
 				for _, text := range test.says {

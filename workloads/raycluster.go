@@ -50,7 +50,7 @@ type RayClusterSpec struct {
 	// /dev/shm, a memory-backed volume that counts against the pod's memory limit. Without a limit Ray
 	// sizes it by the free space there.
 	HeadObjectStoreMiB, WorkerObjectStoreMiB int
-	// Workers is the number of worker pods, one a node.
+	// Workers is the number of worker pods, one per node.
 	Workers int
 	// Worker is the shape of one.
 	Worker WorkerShape

@@ -238,7 +238,7 @@ func TestQuotaLessUsage(t *testing.T) {
 		change func(*fixedRegion)
 		says   string
 	}{
-		{"room beside others", func(r *fixedRegion) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
+		{"enough quota next to other instances", func(r *fixedRegion) { r.quotas["L-DB2E81BA"] = 144; r.others = map[string]int{"g6.12xlarge": 1} }, ""},
 		{"another G instance", func(r *fixedRegion) { r.others = map[string]int{"g6.12xlarge": 1} },
 			"96 vCPUs are needed, 96 granted, 48 in use outside this stack\nnext:     aws service-quotas request-service-quota-increase " +
 				"--service-code ec2 --quota-code L-DB2E81BA --desired-value 144 --region us-east-2"},

@@ -57,7 +57,7 @@ type quota struct {
 	families   []string
 }
 
-// onDemandQuotas are the quotas of the families that this program can use.
+// onDemandQuotas returns the quotas of the families that this program can use.
 // Source: EC2 user guide, "On-Demand Instance quotas", families as listed in 2026.
 func onDemandQuotas() []quota {
 	return []quota{

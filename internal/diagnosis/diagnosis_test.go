@@ -67,7 +67,7 @@ func TestExplain(t *testing.T) {
 		{"efa", release, "looking up repository: no such host", "chart-not-found", nil},
 		{"ray", "kubernetes:core/v1:Namespace", "dial tcp 1.2.3.4:443: i/o timeout", "cluster-unreachable", []string{"publicAccessCidrs"}},
 		{"train", "kubernetes:ray.io/v1:RayCluster", "timed out waiting for the condition", "kubernetes-timeout", nil},
-		{"key", "aws:kms/key:Key", "something nobody foresaw", "resource-failed", []string{"pulumi destroy"}},
+		{"key", "aws:kms/key:Key", "an unknown error", "resource-failed", []string{"pulumi destroy"}},
 	}
 	for _, test := range tests {
 		t.Run(test.code, func(t *testing.T) {

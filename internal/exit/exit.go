@@ -18,6 +18,7 @@ type Error struct {
 	Err error
 }
 
+// Error returns the text of Err, or the exit status if there is none.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("exit status %d", e.Code)
@@ -25,10 +26,11 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Status returns the exit status for a command's error, nil included, and prints its text to w. An
-// error that is no Error ends with 1.
+// Status returns the exit status for a command's error, nil included, and prints its text to w. The
+// status of an error that is not an Error is 1.
 func Status(w io.Writer, err error) int {
 	if err == nil {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// setting is one key of a stack's configuration and the value it shall have.
+// setting is one key of a stack's configuration and its new value.
 type setting struct{ key, value string }
 
 // edit sets values below `config` in a stack's settings. It uses the parser to
@@ -114,7 +114,7 @@ func setInMapping(lines []string, config *yaml.Node, s setting) ([]string, error
 	return insert(lines, lastLine(config), indent+s.line()+"\n"), nil
 }
 
-// lastLine is the last line that a block node takes, without comments below it.
+// lastLine returns the number of the last line of a block node, without comments below it.
 func lastLine(node *yaml.Node) int {
 	last := node.Line
 	if node.Kind == yaml.ScalarNode && node.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {

@@ -24,7 +24,7 @@ func TestEdit(t *testing.T) {
 			want: "config:\n    ray-train-efa:imageDigest: sha256:aa # pinned in May\n    ray-train-efa:awsRegion: us-east-2\n",
 		},
 		{
-			name: "leaves a value that is right as it is written",
+			name: "does not change a value that is right",
 			in:   "config:\n  ray-train-efa:imageDigest:   'sha256:aa'\n",
 			want: "config:\n  ray-train-efa:imageDigest:   'sha256:aa'\n",
 		},

@@ -20,7 +20,7 @@ const NothingCreated = "this run created nothing; " +
 type Refusal struct {
 	// Code is stable and kebab-case, such as "no-capacity".
 	Code string `json:"code" pulumi:"code"`
-	// Summary says in one line what was refused.
+	// Summary is one line that names what was refused or failed.
 	Summary string `json:"summary" pulumi:"summary"`
 	// Context holds further lines about what was refused, such as the status of the job.
 	Context []string `json:"context,omitempty" pulumi:"context,optional"`
@@ -31,7 +31,7 @@ type Refusal struct {
 	Output []string `json:"output,omitempty" pulumi:"output,optional"`
 	// Next is the command to run, or what to do. It is never empty.
 	Next string `json:"next" pulumi:"next"`
-	// Also lists other findings, a line each.
+	// Also lists other findings, one per line.
 	Also []string `json:"also,omitempty" pulumi:"also,optional"`
 	// ReportPath is the local file with the whole report; empty when there is none.
 	ReportPath string `json:"reportPath,omitempty" pulumi:"reportPath,optional"`
@@ -45,8 +45,8 @@ var _ error = (*Refusal)(nil)
 // evidenceLines is the greatest number of lines of evidence in the text.
 const evidenceLines = 4
 
-// Error returns the text: at most one screen, without a final line end. Cause, next command and
-// billing are never cut.
+// Error returns the refusal as text of at most one screen, without a final newline. Cause, next
+// command and billing are never cut.
 func (r *Refusal) Error() string {
 	lines := append([]string{r.Summary}, r.Context...)
 	if r.Cause != "" {

@@ -24,7 +24,7 @@ func TestFit(t *testing.T) {
 		{"a long command", []string{"next: " + long}, nil, "next: " + long},
 		{"a long cause", []string{"cause: " + long}, nil, "cause: " + long},
 		{"a long path", nil, []string{"report: " + long}, "report: " + long},
-		{"colours, bells and breaks", []string{"\x1b[31mred\x1b[0m\a\tand\nmore"}, nil, "red and more"},
+		{"colors, bells and breaks", []string{"\x1b[31mred\x1b[0m\a\tand\nmore"}, nil, "red and more"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

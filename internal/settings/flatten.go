@@ -48,7 +48,7 @@ func flatten(raw map[string]string) (map[string]string, Problems) {
 	return flat, problems
 }
 
-// withoutPath is the problem of a name with dots that was set without --path.
+// withoutPath returns the problem of a name with dots that was set without --path.
 func withoutPath(key, value string) Problem {
 	set := fmt.Sprintf("pulumi config set --path %s '%s'", key, value)
 	if f, ok := fieldOf(key); ok && (f.Type == Array || f.Type == Object) {
@@ -92,8 +92,8 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// Encode is the reverse of what Parse reads first: it returns texts, keyed by setting without
-// namespace, as the engine passes them to a program.
+// Encode returns settings, keyed without namespace, in the form in which the engine passes them to
+// a program and Parse reads them.
 func Encode(values map[string]string) (map[string]string, error) {
 	raw, grouped := map[string]string{}, map[string]map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {

@@ -155,8 +155,8 @@ func siblings(key string, known map[string]bool) []string {
 	return names
 }
 
-// nearest returns the known key that differs from key in case, dots or dashes only, that key begins or
-// ends, or that is a typing error or two away; empty when there is none.
+// nearest returns the known key that differs from key only in case, dots or dashes, that starts or
+// ends with key, or that is one or two typing errors away; empty if there is none.
 func nearest(key string, known map[string]bool) string {
 	fold := strings.NewReplacer(".", "", "-", "", "_", "")
 	wanted := strings.ToLower(fold.Replace(key))

@@ -24,7 +24,8 @@ type Place struct {
 	// PublicAccessCIDRs may reach the API server from outside the VPC. With none, the public endpoint
 	// is off.
 	PublicAccessCIDRs CIDRs
-	// AdminPrincipalARNs are IAM principals that become cluster administrators beside the creator.
+	// AdminPrincipalARNs are IAM principals that become cluster administrators, in addition to the
+	// creator.
 	AdminPrincipalARNs []string
 	// LogRetentionDays is how long the control plane's logs are kept.
 	LogRetentionDays int

@@ -7,7 +7,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 )
 
-// Problem is one setting that cannot be used.
+// Problem is one invalid or missing setting.
 type Problem struct {
 	// Key is the setting without its namespace.
 	Key string
@@ -17,7 +17,7 @@ type Problem struct {
 	Missing bool
 	// Cause is why the value is invalid; empty if Allowed explains it.
 	Cause string
-	// Allowed says which values can be used.
+	// Allowed describes the valid values.
 	Allowed string
 	// Next is the command to run; empty if there is none.
 	Next string
@@ -59,7 +59,7 @@ func (p Problem) Refusal() *refusal.Refusal {
 	return r
 }
 
-// Problems is every unusable setting of a stack, in the order of the settings' table.
+// Problems are all invalid settings of a stack, in the order of the settings' table.
 type Problems []Problem
 
 // Unwrap returns each problem as a refusal.

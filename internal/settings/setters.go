@@ -212,7 +212,7 @@ func setLogRetentionDays(s *Settings, value string) error {
 	return nil
 }
 
-// variableForm is what shells and Ray accept as the name of a variable.
+// variableForm matches the variable names that shells and Ray accept.
 var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func setEnvironment(s *Settings, value string) error {
@@ -258,8 +258,9 @@ func setPrices(s *Settings, value string) error {
 	return nil
 }
 
-// scalars reads an object of texts, numbers and booleans, each as it is written. Without --type,
-// `pulumi config set --path` stores 4194304 and true as a number and a boolean, and 4.6 as a text.
+// scalars reads an object of strings, numbers and booleans and keeps their text. Without --type,
+// `pulumi config set --path` stores 4194304 and true as a number and a boolean, and 4.6 as a
+// string.
 func scalars(value string) (map[string]string, error) {
 	var members map[string]json.RawMessage
 	if err := strictJSON(value, &members); err != nil {
@@ -269,14 +270,14 @@ func scalars(value string) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		member := string(members[name])
 		if member == "null" || strings.ContainsAny(member[:1], "{[") {
-			return nil, fmt.Errorf("%q is %s, not a text, a number, true or false", name, member)
+			return nil, fmt.Errorf("%q is %s, not a string, a number, true or false", name, member)
 		}
 		texts[name] = textOf(members[name])
 	}
 	return texts, nil
 }
 
-// strictJSON reads the text form of a structured setting.
+// strictJSON reads the JSON of a structured setting.
 func strictJSON(value string, into any) error {
 	decoder := json.NewDecoder(strings.NewReader(value))
 	decoder.DisallowUnknownFields()

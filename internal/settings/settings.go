@@ -50,10 +50,10 @@ func groups() []group {
 	}
 }
 
-// groupDescriptions say what the settings of a group are about. Pulumi.yaml declares only the groups:
-// the engine would write the defaults of single members into the stack's objects, over a value that is
-// not an object, and beside a name with dots. It declares no types, because the CLI refuses a wrong one
-// alone and without the command that fixes it.
+// groupDescriptions say what the settings of a group are about. Pulumi.yaml declares only the
+// groups: the engine would write the defaults of single members into the stack's objects, over a
+// value that is not an object, and next to a name with dots. It declares no types, because the CLI
+// refuses a wrong one alone and without the command that fixes it.
 func groupDescriptions() map[string]string {
 	return map[string]string{
 		"gpu": "The GPU nodes.", "system": "The system nodes.", "charts": "The Helm charts.",

@@ -188,7 +188,7 @@ func TestAllProblemsAtOnce(t *testing.T) {
       next: pulumi config rm --path gpu.node`)
 }
 
-// `pulumi config set --path` stores groups; without --path a name with dots is a key of its own.
+// `pulumi config set --path` stores groups; without --path a name with dots is a separate key.
 func TestGroupsAndNames(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -200,7 +200,7 @@ func TestGroupsAndNames(t *testing.T) {
 		{"in the group", map[string]string{"gpu": `{"nodes":3,"volumeGiB":200}`}, 3, ""},
 		{"in the group, as text", map[string]string{"gpu": `{"nodes":"3"}`}, 3, ""},
 		{"by name", map[string]string{"gpu.nodes": "3"}, 0, "next: pulumi config rm gpu.nodes && pulumi config set --path gpu.nodes '3'"},
-		{"by name, beside the group", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":3}`}, 0, "set without --path"},
+		{"by name, next to the group", map[string]string{"gpu.nodes": "3", "gpu": `{"nodes":3}`}, 0, "set without --path"},
 		{"a map, by name", map[string]string{"job.environment": `{"A":"b"}`}, 0, "pulumi config rm job.environment && pulumi config set --path --type string"},
 		{"bad, in the group", map[string]string{"gpu": `{"nodes":1}`}, 0, `ray-train-efa:gpu.nodes is "1": out of range`},
 		{"a fraction", map[string]string{"gpu": `{"nodes":1.5}`}, 0, `ray-train-efa:gpu.nodes is "1.5": not a whole number`},

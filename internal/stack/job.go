@@ -11,7 +11,7 @@ import (
 )
 
 // requiredProvider is the libfabric provider that the traffic must use.
-const wantedProvider = "efa"
+const requiredProvider = "efa"
 
 // newJob registers the gate; it returns nil if the job is disabled.
 func newJob(
@@ -37,7 +37,7 @@ func newJob(
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
-			Provider:           wantedProvider,
+			Provider:           requiredProvider,
 			RequireEFACounters: s.Job.RequireEFACounters, RequireFIInfo: s.Job.RequireFIInfo,
 		},
 		StartupSeconds:  s.Job.StartupSeconds,

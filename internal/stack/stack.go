@@ -87,7 +87,7 @@ const privateEndpoint = "publicAccessCidrs is []: only machines inside the stack
 	"next:     pulumi config set --path 'publicAccessCidrs[0]' " +
 	"\"$(curl -s https://checkip.amazonaws.com)/32\", at least until pulumi runs inside that VPC"
 
-// stackTags are on everything that the stack creates in AWS.
+// stackTags returns the tags of all AWS resources of the stack.
 func stackTags(ctx *pulumi.Context) map[string]string {
 	return map[string]string{"project": ctx.Project(), "stack": ctx.Stack()}
 }

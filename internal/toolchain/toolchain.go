@@ -63,14 +63,14 @@ type Toolchain struct {
 	PluginRaytrain string
 }
 
-// Locate returns the toolchain of the checkout at root. Its error names every part that is missing,
-// wraps ErrMissing and says what to run.
+// Locate returns the toolchain of the checkout at root. Its error wraps ErrMissing, names all
+// missing parts and the command to run.
 func Locate(root string) (Toolchain, error) {
 	return locate(root, func(t Toolchain) []string { return append(t.installed(), t.built()...) })
 }
 
-// LocateInstalled is Locate for those who use only what set-up installs, not the binaries that are
-// built from the checkout itself: the paths of the latter may not exist.
+// LocateInstalled is like Locate, but requires only the parts that setup installs. The binaries
+// that are built from the checkout may not exist.
 func LocateInstalled(root string) (Toolchain, error) {
 	return locate(root, Toolchain.installed)
 }

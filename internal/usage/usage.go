@@ -21,7 +21,7 @@ func Install(root *cobra.Command) {
 		"{{if .Runnable}}", `{{if and .Runnable (not (index .Annotations "`+group+`"))}}`, 1))
 }
 
-// group is the annotation of commands that only group others.
+// group is the annotation of commands that only group other commands.
 const group = "group"
 
 func install(command *cobra.Command) {

@@ -52,7 +52,7 @@ func commandIn(ctx context.Context, folder string, argv []string) *exec.Cmd {
 	command.Dir = folder
 	// A workspace of the user must not mix the versions of the tool modules.
 	command.Env = append(os.Environ(), "GOWORK=off")
-	// A group of its own, so that compilers and installers started by it end too.
+	// A new process group, so that compilers and installers started by it end, too.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGTERM) }
 	command.WaitDelay = 5 * time.Second

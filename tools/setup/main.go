@@ -110,7 +110,7 @@ func choose(all []recipe, with, only []string) ([]recipe, error) {
 	return chosen, nil
 }
 
-// split splits a comma-separated list; an empty text is an empty list.
+// split splits a comma-separated list; an empty string is an empty list.
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }

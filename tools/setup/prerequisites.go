@@ -28,13 +28,13 @@ type machine struct {
 	find func(program string) (string, error)
 	// output runs a command and returns what it prints.
 	output func(argv ...string) (string, error)
-	// isolate tries to run a process in namespaces of its own, as a rehearsal runs its pods.
+	// isolate tries to run a process in new namespaces, as a rehearsal runs its pods.
 	isolate func() error
 	// space returns how many bytes are free for the cache.
 	space func() (uint64, error)
 }
 
-// thisMachine is the machine that the program runs on; cacheDir exists.
+// thisMachine returns the machine that the program runs on; cacheDir exists.
 func thisMachine(cacheDir string) machine {
 	return machine{
 		system: runtime.GOOS,

@@ -15,20 +15,20 @@ import (
 // recipe says how one part of the toolchain is built. It is plain data, whose hash identifies the
 // cached part.
 type recipe struct {
-	// Name and Version name the part's folder in the cache, beside the hash.
+	// Name and Version are parts of the name of the cache folder, together with the hash.
 	Name, Version string
 	// Source is the folder, below the checkout, whose files the part is built from. All of them count
 	// for the hash.
 	Source string
-	// Lane is what the part mostly waits for.
+	// Lane is the resource that the part mostly needs.
 	Lane lane
 	// Optional parts are built only when they are named.
 	Optional bool
 	Steps    []step
 	// Links maps names in the checkout's bin folder to paths within the part's folder.
 	Links map[string]string
-	// Facts names what, beside the sources, decides whether a part of one machine or folder works in
-	// another.
+	// Facts names what, in addition to the sources, decides whether a part of one machine or folder
+	// works in another.
 	Facts []fact
 	// Prefetch is the Go package whose modules can be downloaded ahead, while other parts compile.
 	Prefetch string
@@ -74,7 +74,7 @@ type moduleCopy struct{ Module, Path, To string }
 // textFile is a file and what it holds.
 type textFile struct{ Path, Content string }
 
-// key is the name of the part's folder in the cache: equal keys mean equal parts.
+// key returns the name of the part's folder in the cache. Equal keys mean equal parts.
 func (r recipe) key(root string, facts map[fact]string) (string, error) {
 	hash := sha256.New()
 	relevant := map[fact]string{}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// workshop is a set-up over made-up parts, in folders of its own.
+// workshop is a setup with invented parts in temporary folders.
 type workshop struct {
 	setup
 	out *bytes.Buffer
@@ -357,7 +357,7 @@ func TestCommandsEndWithWhatTheyStarted(t *testing.T) {
 	})
 	cancel()
 	if err := command.Wait(); err == nil {
-		t.Error("it ended well")
+		t.Error("it succeeded")
 	}
 	eventually(t, "what it started ends", func() bool {
 		status, err := os.ReadFile("/proc/" + grandchild + "/status")
