@@ -59,9 +59,8 @@ func TestBreaksTurnTestsRed(t *testing.T) {
 	}
 }
 
-// TestBreaksAreRefused rehearses every broken program. It must be refused where
-// AWS would stop it, by a message that names the cause, the next command and the
-// bill, and leave nothing behind.
+// TestBreaksAreRefused rehearses every broken program. It must be refused at the same point as on
+// AWS, by a message with the cause, the next command and the costs, and leave no resources.
 func TestBreaksAreRefused(t *testing.T) {
 	onlyIfAsked(t)
 	for _, b := range breaks.Table() {
@@ -79,7 +78,7 @@ func TestBreaksAreRefused(t *testing.T) {
 				assert.Contains(t, out, said)
 			}
 			assert.Less(t, result.Seconds.Preview+result.Seconds.Up, patience.Seconds(),
-				"resources bill until the refusal")
+				"resources cost money until the refusal")
 		})
 	}
 }

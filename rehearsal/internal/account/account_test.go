@@ -151,7 +151,7 @@ func TestNodesInTwoZonesOfOneClusterPlacementGroup(t *testing.T) {
 	assert.Contains(t, err.Error(), "can't span multiple Availability Zones")
 	assert.Contains(t, err.Error(), "unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'")
 
-	// What was launched before the failure bills until the group is deleted.
+	// Instances launched before the failure cost money until the group is deleted.
 	running := 0
 	for _, item := range l.account.Inventory().Items {
 		if item.Type == "ec2 instance" {
@@ -220,7 +220,7 @@ func TestNodeFacts(t *testing.T) {
 	}
 }
 
-// TestDeleteOrder deletes too early: AWS refuses while something depends on the thing.
+// TestDeleteOrder deletes too early: AWS refuses while other resources depend on the resource.
 func TestDeleteOrder(t *testing.T) {
 	l := newLab(t)
 	step, err := l.up()

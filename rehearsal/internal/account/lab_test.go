@@ -95,7 +95,7 @@ func (l *lab) open(runtime api.Runtime) *Account {
 	return a
 }
 
-// create makes one resource; an answer that failed is an error too.
+// create creates one resource; a failed resource is an error too.
 func (l *lab) create(step, token string, inputs props) error {
 	if l.skip[step] {
 		return nil

@@ -97,7 +97,7 @@ func (c Command) run(ctx context.Context) error {
 	}
 }
 
-// parse splits a command line into its words and its options.
+// parse splits a command line into words and options.
 func parse(args []string) (options map[string]string, words []string, err error) {
 	options = map[string]string{}
 	for i := 0; i < len(args); i++ {

@@ -133,7 +133,7 @@ func TestRunWithoutRehearsal(t *testing.T) {
 	assert.Contains(t, stderr.String(), "no rehearsal is running")
 }
 
-// TestUpdateKubeconfig expects a file that leads to the cluster, beside what was in it.
+// TestUpdateKubeconfig expects an entry for the cluster in addition to the file's content.
 func TestUpdateKubeconfig(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config")
 	t.Setenv("KUBECONFIG", path)

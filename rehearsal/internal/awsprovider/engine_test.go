@@ -117,7 +117,7 @@ func newBench(t *testing.T, program pulumi.RunFunc) *bench {
 	return &bench{account: cloud, cloud: client.New(server.URL), stack: stack, log: &bytes.Buffer{}}
 }
 
-// emptyRuntime answers for control planes in which nothing is.
+// emptyRuntime is a runtime with empty control planes.
 type emptyRuntime struct{ endpoints api.ClusterEndpoints }
 
 func newEmptyRuntime(t *testing.T) emptyRuntime {

@@ -18,7 +18,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/awsprovider"
 )
 
-// fakeCloud records requests and answers with what a test gave it.
+// fakeCloud records requests and returns the responses of a test.
 type fakeCloud struct {
 	asked  api.ResourceRequest
 	answer api.ResourceResponse

@@ -20,7 +20,7 @@ import (
 // places is the program's own network, whose zones can be changed from outside.
 type places struct{ args infra.NetworkArgs }
 
-// placed is a network whose nodes go to a zone; others would do as well.
+// placed is a network with nodes in one zone.
 func placed(zone region.Zone, others ...region.Zone) *places {
 	return &places{infra.NetworkArgs{
 		Region: "us-east-2", ClusterName: "train", VPCCIDR: netip.MustParsePrefix("10.42.0.0/16"),
@@ -57,9 +57,8 @@ func (b *bench) empties(ctx context.Context, t *testing.T) {
 	assert.Empty(t, b.account.Inventory().Remains())
 }
 
-// The zone is computed anew in each run. A standing subnet keeps the one it has, and a zone that
-// was asked for is refused before anything is changed: another subnet with the same block beside it
-// would be.
+// The zone is computed in each run. An existing subnet keeps its zone, and a zone that was asked
+// for is refused before anything is changed: another subnet with the same block beside it would be.
 func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	ctx := context.Background()
 	program := placed("us-east-2b", "us-east-2a")

@@ -89,8 +89,8 @@ func (c *ControlPlane) apiServer() component {
 		args = append(args,
 			"--authentication-token-webhook-config-file="+c.kubeconfig("token-webhook"),
 			"--authentication-token-webhook-version=v1",
-			// Access that the account removes must end soon. The default caches an answer for two
-			// minutes.
+			// Access that the account removes must end soon. By default responses are cached for
+			// two minutes.
 			"--authentication-token-webhook-cache-ttl=10s",
 		)
 	}

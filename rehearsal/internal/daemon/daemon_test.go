@@ -12,7 +12,7 @@ import (
 )
 
 // TestStopIsAnsweredBeforeTheServerEnds ends the server as early as possible: the client must get
-// its answer all the same.
+// its response all the same.
 func TestStopIsAnsweredBeforeTheServerEnds(t *testing.T) {
 	t.Parallel()
 	d := &daemon{}

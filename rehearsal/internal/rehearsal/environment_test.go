@@ -27,7 +27,7 @@ func program(t *testing.T, dir, name string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"), 0o700)) //nolint:gosec // a program must be executable
 }
 
-// A released CLI has the Go host beside it, so it must be found. An installed AWS provider calls
+// A released CLI has the Go host next to it, so it must be found. An installed AWS provider calls
 // the real account, so it must not.
 func TestShellTakesThePulumiOfTheUserAndThePluginsOfTheCheckout(t *testing.T) {
 	root := checkoutWith(t, append(linkedTools(), "pulumi")...)

@@ -13,7 +13,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/daemon"
 )
 
-// parts is a daemon whose answers are given, the last one for ever.
+// parts is a daemon with given responses, of which it repeats the last.
 type parts struct {
 	answers [][]daemon.Incident
 	asked   int

@@ -9,6 +9,6 @@ func Folder(root string) string {
 	return filepath.Join(root, "rehearsal", "internal", "standin", "python")
 }
 
-// Programs returns the folder, beside that of the Python code, whose programs a rehearsed image has
-// on its PATH: fi_info and nvidia-smi.
+// Programs returns the folder, next to that of the Python code, whose programs a rehearsed image
+// has on its PATH: fi_info and nvidia-smi.
 func Programs(folder string) string { return filepath.Join(filepath.Dir(folder), "bin") }

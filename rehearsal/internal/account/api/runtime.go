@@ -9,8 +9,8 @@ import (
 // Runtime runs the resources of the account: control planes, nodes and the pods of add-ons. The
 // account calls it without holding its lock, and never twice at once for the same cluster.
 type Runtime interface {
-	// ClusterCreated starts (or, after a restart, finds again) a control plane and
-	// returns when its API server answers.
+	// ClusterCreated starts (or, after a restart, finds again) a control plane and returns when its
+	// API server responds.
 	ClusterCreated(ctx context.Context, cluster ClusterSpec) (ClusterEndpoints, error)
 	// ClusterDeleted stops the control plane and drops its data.
 	ClusterDeleted(ctx context.Context, name string) error

@@ -53,7 +53,7 @@ func internetGatewayType() store.Type[InternetGateway] {
 }
 
 // checkAttach enforces one internet gateway per VPC.
-// Source: VPC user guide, "Internet gateways"; EC2 answers InvalidParameterValue.
+// Source: VPC user guide, "Internet gateways"; EC2 returns InvalidParameterValue.
 func checkAttach(o *store.Op, vpcID string) error {
 	if vpcID == "" {
 		return nil

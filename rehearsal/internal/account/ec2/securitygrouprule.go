@@ -143,7 +143,7 @@ func createVpcRule(o *store.Op, in *VpcSecurityGroupRule, ingress bool) (string,
 	return id, nil
 }
 
-// checkVpcRule checks a rule that is a resource of its own.
+// checkVpcRule checks a rule that is a separate resource.
 // Source: pulumi-aws, aws.vpc.SecurityGroupIngressRule: exactly one peer, and no ports
 // with protocol -1.
 func checkVpcRule(o *store.Op, in *VpcSecurityGroupRule) error {

@@ -7,8 +7,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
 
-// CheckTemplateForEC2 checks what RunInstances checks for a type. EKS tries a launch
-// template with a dry run and passes EC2's answer on.
+// CheckTemplateForEC2 checks what RunInstances checks for a type. EKS tries a launch template with
+// a dry run and passes on EC2's error.
 func CheckTemplateForEC2(o *store.Op, data LaunchTemplateData, t instanceType) error {
 	// Source: EC2's InvalidParameterCombination on RunInstances.
 	if len(data.NetworkInterfaces) > 0 && len(data.VpcSecurityGroupIDs) > 0 {

@@ -153,7 +153,7 @@ type nodeGroupArgs struct {
 	Tags          map[string]string `json:"tags"`
 }
 
-// getNodeGroup answers as pulumi-aws's function does: with the resource's properties, and with
+// getNodeGroup returns what pulumi-aws's function returns: the resource's properties, with
 // scalingConfigs and launchTemplates as lists.
 func getNodeGroup(o *store.Op, args nodeGroupArgs) (any, error) {
 	found, ok := NodeGroups.In(o)[args.ClusterName+":"+args.NodeGroupName]

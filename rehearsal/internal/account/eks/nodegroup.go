@@ -163,7 +163,7 @@ func checkNodeGroup(o *store.Op, in *NodeGroup, cluster *Cluster) error {
 	return checkTypes(typesOrDefault(types), in.AmiType)
 }
 
-// Source: EKS API, NodegroupScalingConfig, and EKS's answers to CreateNodegroup.
+// Source: EKS API, NodegroupScalingConfig, and EKS's responses to CreateNodegroup.
 func checkScaling(in *NodeGroup) error {
 	s := in.ScalingConfig
 	switch {

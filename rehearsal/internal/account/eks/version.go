@@ -86,7 +86,7 @@ func (v kubernetesVersion) releaseExists(release string) bool {
 // addonVersions lists an add-on's versions for a Kubernetes version, newest first; nil
 // when EKS has no such add-on.
 //
-// Sources: versions seen in public repositories of 2026 beside Kubernetes 1.34 and 1.35
+// Sources: versions seen in public repositories of 2026 with Kubernetes 1.34 and 1.35
 // (vpc-cni v1.21.1-eksbuild.7 and v1.22.3-eksbuild.1, coredns v1.13.2-eksbuild.4,
 // eks-pod-identity-agent v1.3.10-eksbuild.2, kube-proxy v1.35.3-eksbuild.2). kube-proxy
 // follows the cluster's version; its builds here are the rehearsal's own.

@@ -49,7 +49,7 @@ type Field struct {
 	Replace bool
 	// Hidden fields belong to the account; they are not properties.
 	Hidden bool
-	// Autoname is true for the property that Pulumi fills with a name of its own.
+	// Autoname is true for the property for which Pulumi generates a name.
 	Autoname bool
 	// Volatile properties are AWS's and may change with every update.
 	Volatile bool

@@ -247,7 +247,8 @@ func (r Type[T]) visible(o *Op, id string) (*T, bool) {
 	return row, true
 }
 
-// answer encodes a resource as it is now. failed is the error that occurred after its creation.
+// answer returns the response with the current state of a resource. failed is the error that
+// occurred after its creation.
 func (r Type[T]) answer(a *Store, id string, failed error) (api.ResourceResponse, error) {
 	var answer api.ResourceResponse
 	var err error

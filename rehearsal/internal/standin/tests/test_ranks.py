@@ -56,7 +56,7 @@ class RanksTest(unittest.TestCase):
             self.assertEqual(rank in (0, 3, 4, 7), "via NET/Libfabric/0" in log)
             ids |= {line.split()[-4] for line in log.splitlines() if f"[Rank {rank}] " in line and "nranks 8" in line}
         self.assertEqual(1, len(ids), "one communicator has one id on all ranks")
-        # A group of two is a communicator of its own, on its members only.
+        # A group of two is a separate communicator, on its members only.
         self.assertIn("nRanks 2 nNodes 2 localRanks 1", cluster.log(4))
         self.assertNotIn("nRanks 2 ", cluster.log(1))
 

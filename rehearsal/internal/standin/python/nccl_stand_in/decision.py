@@ -1,6 +1,6 @@
 """Which network each rank uses, and how the set-up ends: pure functions over facts.
 
-The order of the checks is NCCL's own: the plugin is loaded, then initialised,
+The order of the checks is NCCL's own: the plugin is loaded, then initialized,
 then the name that NCCL_NET pins is compared; without a pin the next network in
 the list follows, InfiniBand and then sockets. What matters only between two
 nodes (security groups, zones) causes no error: connections are never established.
@@ -32,7 +32,7 @@ class Plugin(enum.Enum):
     OTHER_NAME = "loaded, but NCCL_NET names another network"
     NO_DEVICE = "no EFA device in the pod"
     BROKEN_DEVICE = "the EFA device cannot be opened"
-    READY = "initialised"
+    READY = "initialized"
 
 
 class End(enum.Enum):
