@@ -62,7 +62,7 @@ func choose(args []string) (string, []string) {
 	return args[1], args[2:]
 }
 
-// commands returns the parts that are cobra commands, by name.
+// commands are the parts that are cobra commands, by name.
 func commands() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"kube-apiserver":          apiserver.NewAPIServerCommand,

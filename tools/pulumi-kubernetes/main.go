@@ -1,8 +1,8 @@
 // Command pulumi-kubernetes is Pulumi's Kubernetes provider, built from its published module.
 //
-// The module's own main package embeds two files that its release process generates, so it doesn't
-// build as a dependency. This one serves the same provider, and reads the two files from the
-// binary's folder: set-up copies them there from the module.
+// The module's own main package embeds two files that its release process generates, so it doesn't build as a
+// dependency. This one serves the same provider, and reads the two files from the folder that the binary lies in:
+// set-up copies them there from the module.
 package main
 
 import (

@@ -89,7 +89,7 @@ func (s system) Symlink(from, to string) error {
 	return s.RealOS.Symlink(from, to)
 }
 
-// volumePlugins returns the kubelet's volume plugins, with host paths below the machine's folder.
+// volumePlugins are the kubelet's, with host paths below the machine's folder.
 func (m machine) volumePlugins(ctx context.Context) ([]volume.VolumePlugin, error) {
 	plugins, err := app.ProbeVolumePlugins(ctx, utilfeature.DefaultFeatureGate)
 	for i, plugin := range plugins {

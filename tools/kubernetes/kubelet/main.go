@@ -99,8 +99,7 @@ func run(ctx context.Context, args []string) error {
 	return app.Run(ctx, server, dependencies, gate)
 }
 
-// configuration returns the kubelet's configuration, without cgroups, eviction and what else needs
-// a real machine.
+// configuration is the kubelet's, without cgroups, eviction and what else needs a real machine.
 func (m machine) configuration() (
 	*options.KubeletFlags, *kubeletconfig.KubeletConfiguration, error,
 ) {
@@ -155,7 +154,7 @@ func (m machine) configuration() (
 // can stay unknown.
 const statusPeriod = 2 * time.Second
 
-// dependencies returns the kubelet's dependencies, with stand-ins for what only a real machine has.
+// dependencies are the kubelet's, with stand-ins for what only a real machine has.
 func (m machine) dependencies(ctx context.Context) (*kubelet.Dependencies, error) {
 	mounter := mounter{mount.New("")}
 	plugins, err := m.volumePlugins(ctx)
