@@ -23,11 +23,12 @@ const (
 	// maxJSONBytes bounds an API reply. A job's message is at most 20,000
 	// characters; listings of a few thousand files stay far below this.
 	maxJSONBytes = 32 << 20
-	// requestTimeout bounds one small request, connection included, so that a tunnel that hangs is
-	// noticed and dialed again.
+	// requestTimeout is the time limit of one small request, including the connection, so that a
+	// tunnel that hangs is detected and dialed again.
 	requestTimeout = 30 * time.Second
-	// retries is how often a request that is safe to repeat is repeated. With firstDelay doubling that
-	// is about 30 s: enough for a head that restarts, or for the state API's slots to become free.
+	// retries is the number of retries of a request that is safe to repeat. As firstDelay doubles,
+	// they take about 30 s: enough for a head that restarts, or for the state API's slots to become
+	// free.
 	retries    = 6
 	firstDelay = 500 * time.Millisecond
 )

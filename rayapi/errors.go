@@ -35,7 +35,7 @@ var (
 	ErrInvalidID = errors.New("invalid submission id")
 )
 
-// APIError is a reply with a status other than 200. Ray answers most errors with 500 and a Python
+// APIError is a reply with a status other than 200. Ray returns most errors as 500 with a Python
 // traceback, so the text matters more than the status.
 type APIError struct {
 	Method, Path string

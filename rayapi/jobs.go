@@ -103,9 +103,9 @@ func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	return jobs, nil
 }
 
-// Submit runs a job, at most once: if a job with this id exists, from before or because of a request
-// whose answer was lost, that job is returned. The caller compares its metadata to find out whether it
-// is its own.
+// Submit runs a job, at most once: if a job with this id exists, from before or because of a
+// request whose response was lost, that job is returned. The caller compares its metadata to find
+// out whether it is its own.
 func (c *Client) Submit(ctx context.Context, submission Submission) (Job, error) {
 	if err := ValidateID(submission.ID); err != nil {
 		return Job{}, err
@@ -124,7 +124,7 @@ func (c *Client) Submit(ctx context.Context, submission Submission) (Job, error)
 	return c.Job(ctx, submission.ID)
 }
 
-// post sends a submission. After a lost answer it looks the job up, so that a repeated POST never
+// post sends a submission. After a lost response it looks up the job, so that a repeated POST never
 // hides a job that runs.
 func (c *Client) post(ctx context.Context, id string, body []byte) error {
 	delay := firstDelay

@@ -20,7 +20,7 @@ const MaxLogBytes = 256 << 20
 // off, with status 200.
 const downloadSeconds = 3600
 
-// stallTimeout ends a download that receives nothing: a dead tunnel returns no error.
+// stallTimeout ends a download that receives nothing, because a broken tunnel returns no error.
 const stallTimeout = 60 * time.Second
 
 // ListLogs returns the files in a node's log folder that match glob ("**" spans folders, "*" does
@@ -53,8 +53,9 @@ func (c *Client) ListLogs(ctx context.Context, nodeID, glob string) ([]string, e
 	return slices.Compact(files), nil
 }
 
-// ReadLog returns a whole file of a node's log folder, of at most MaxLogBytes. A download that was cut
-// off is retried, and then an error that wraps ErrIncomplete: half a file is never returned.
+// ReadLog returns a whole file of a node's log folder, of at most MaxLogBytes. A download that was
+// cut off is retried, and is otherwise an error that wraps ErrIncomplete: a partial file is never
+// returned.
 func (c *Client) ReadLog(ctx context.Context, nodeID, file string) ([]byte, error) {
 	return c.ReadLogAtMost(ctx, nodeID, file, MaxLogBytes)
 }

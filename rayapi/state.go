@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Version is the version of Ray and the session of the head.
+// Version holds the version of Ray and the session of the head.
 type Version struct {
 	RayVersion string `json:"ray_version"`
 	// SessionName changes at every start of the head.

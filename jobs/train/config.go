@@ -17,7 +17,7 @@ const (
 	CPU  Device = "cpu"
 )
 
-// Devices returns every Device, in the order in which help texts print them.
+// Devices returns all Devices, in the order of help texts.
 func Devices() []Device { return []Device{CUDA, CPU} }
 
 // Config is what the job computes: the part of RAYTRAIN_CONFIG that the stack's settings choose.
@@ -37,20 +37,20 @@ type Config struct {
 	Seed int `pulumi:"seed"`
 	// Device is where the job computes.
 	Device Device `pulumi:"device"`
-	// WrapMinParameters is the least number of parameters in one FSDP unit.
+	// WrapMinParameters is the minimum number of parameters in one FSDP unit.
 	WrapMinParameters int `pulumi:"wrapMinParameters"`
 	// MaxFailures is how often Ray Train may restart the workers.
 	MaxFailures int `pulumi:"maxFailures"`
 }
 
-// Defaults returns a Config with the values that no setting of the stack changes.
+// Defaults returns a Config with the values that are not settings of the stack.
 func Defaults() Config {
 	return Config{
 		LearningRate: 1e-5,
 		Seed:         7,
-		// Makes every layer of the default model an FSDP unit of its own.
+		// Every layer of the default model becomes an FSDP unit.
 		WrapMinParameters: 10_000_000,
-		// A restart would leave evidence of two runs to judge.
+		// A restart would create evidence of two runs.
 		MaxFailures: 0,
 	}
 }
@@ -107,7 +107,7 @@ func (c Config) Validate() error {
 	return errors.Join(problems...)
 }
 
-// equivalent holds the digests of training code that computes the same and leaves the same
+// equivalent returns the digests of training code that computes the same and leaves the same
 // evidence, oldest first. A proof by one of them holds for all. If a change keeps the result
 // (comments, messages, a setting whose default changes nothing), add the new digest; otherwise
 // replace the list with it. Code that is not listed is a new revision, so a forgotten entry only

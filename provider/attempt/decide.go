@@ -109,12 +109,13 @@ func Decide(record *Record, job JobState, proof Proof) (Action, error) {
 	action, ok := decisions()[state][job]
 	if !ok {
 		return "", fmt.Errorf("deciding about attempt record %q with job %q: %w; "+
-			"next: kubectl -n NAMESPACE get configmaps,pods, then report this as a bug", state, job, ErrUndecided)
+			"next: kubectl -n NAMESPACE get configmaps,pods, then report this as a bug",
+			state, job, ErrUndecided)
 	}
 	return action, nil
 }
 
-// decisions is the decision table.
+// decisions returns the decision table.
 func decisions() map[recordState]map[JobState]Action {
 	notSame := map[JobState]Action{
 		Absent: Submit, Lost: Submit, Foreign: Submit, Ended: Submit,

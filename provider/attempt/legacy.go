@@ -87,7 +87,7 @@ func legacyHash(in jobs.Inputs, code Code, values []value) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// legacyCanonical is canonical as it was then: numbers became floating point.
+// legacyCanonical returns what canonical returned then: numbers became floating point.
 func legacyCanonical(text string) string {
 	var decoded any
 	if json.Unmarshal([]byte(text), &decoded) != nil {

@@ -61,7 +61,8 @@ var validName = regexp.MustCompile(`^[a-z]([a-z0-9-]*[a-z0-9])?$`)
 // ConfigMap's name.
 func ValidateName(name string) error {
 	if len(name) > nameLength || !validName.MatchString(name) {
-		return fmt.Errorf("checking %q: %w: use at most %d characters of a-z, 0-9 and -, starting with a letter, such as \"train\"",
+		return fmt.Errorf("checking %q: %w: use at most %d characters of a-z, 0-9 and -, starting with "+
+			"a letter, such as \"train\"",
 			name, ErrInvalidName, nameLength)
 	}
 	return nil

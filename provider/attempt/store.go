@@ -13,7 +13,8 @@ import (
 )
 
 // ErrConcurrent means that another update changed the record in the meantime.
-var ErrConcurrent = errors.New("another update is working on this job; next: wait until it ends, then pulumi up")
+var ErrConcurrent = errors.New("another update is working on this job; next: wait until it ends, " +
+	"then pulumi up")
 
 // recordKey is the ConfigMap's only key.
 const recordKey = "record.json"
@@ -38,7 +39,7 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	object, err := s.kubernetes.CoreV1().ConfigMaps(s.namespace).Get(ctx, s.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		s.exists, s.version = false, ""
-		return nil, nil //nolint:nilnil // no record is a regular answer, not an error
+		return nil, nil //nolint:nilnil // no record is a regular result, not an error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading attempt record %q in namespace %q: %w", s.name, s.namespace, err)
@@ -46,7 +47,8 @@ func (s *Store) Load(ctx context.Context) (*Record, error) {
 	var record Record
 	if err := json.Unmarshal([]byte(object.Data[recordKey]), &record); err != nil {
 		return nil, fmt.Errorf("decoding attempt record %q in namespace %q: %w; "+
-			"next: kubectl -n %s delete configmap %s (discards the record)", s.name, s.namespace, err, s.namespace, s.name)
+			"next: kubectl -n %s delete configmap %s (discards the record)",
+			s.name, s.namespace, err, s.namespace, s.name)
 	}
 	s.exists, s.version = true, object.ResourceVersion
 	return &record, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Run is everything that is known about a job that ended.
+// Run is everything that is known about a finished job.
 type Run struct {
 	Expected
 	// Provider is the libfabric provider that the gate requires.
@@ -25,8 +25,8 @@ type Run struct {
 	Files  []File
 	// Gaps is what could not be collected at the end, as Finish returns it; nil for nothing.
 	Gaps error
-	// Counters is how much the EFA hardware counters increased; nil when they could not be read,
-	// which RequireEFACounters makes an error.
+	// Counters is the increase of the EFA hardware counters; nil when they could not be read, which
+	// RequireEFACounters makes an error.
 	Counters           *jobs.Counters
 	RequireEFACounters bool
 }
@@ -45,7 +45,7 @@ type Judgement struct {
 	// around them.
 	Report    report.Report
 	Manifests []Manifest
-	// Result is nil when rank 0 left none.
+	// Result is nil if rank 0 wrote none.
 	Result *Result
 }
 
@@ -117,7 +117,7 @@ func placeRanks(ranks []report.Rank, manifests []Manifest) {
 	}
 }
 
-// failedEarly is the finding about a script that failed before any rank communicated.
+// failedEarly returns the finding about a script that failed before any rank communicated.
 func failedEarly(run Run) report.Finding {
 	return report.Finding{
 		Code:     "job-failed-early",
@@ -211,8 +211,10 @@ func checkRun(run Run) []report.Finding {
 			Code:     "ray-head-restarted",
 			Severity: report.Error,
 			Text:     "Ray no longer knows job " + run.SubmissionID,
-			Cause:    "the head restarted while the job ran, often because it ran out of memory, so the job's result is unknown",
-			Next:     "kubectl -n NAMESPACE describe pod -l ray.io/node-type=head (see Last State), then pulumi up",
+			Cause: "the head restarted while the job ran, often because it ran out of memory, " +
+				"so the job's result is unknown",
+			Next: "kubectl -n NAMESPACE describe pod -l ray.io/node-type=head (see Last State), " +
+				"then pulumi up",
 		})
 	}
 	if run.Gaps != nil {
@@ -221,8 +223,8 @@ func checkRun(run Run) []report.Finding {
 	return append(found, checkCounters(run)...)
 }
 
-// gapText is how much of the gaps' text a finding has: a node that does not answer is a line for
-// each of its files.
+// gapText is the maximum length of the gaps' text in a finding: a node that does not respond adds a
+// line for each of its files.
 const gapText = 2000
 
 // gap returns the finding about files that could not be read. The most serious reason decides.
@@ -250,8 +252,10 @@ func gap(gaps error) report.Finding {
 		)
 		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then pulumi up"
 	case errors.Is(gaps, ErrStale):
-		found.Cause = "a worker node or its files were gone after the job; copies made while it ran may be incomplete"
-		found.Next = "find the node that was removed (kubectl get nodes,pods -A -o wide) and the reason in the status of " +
+		found.Cause = "a worker node or its files were gone after the job; " +
+			"copies made while it ran may be incomplete"
+		found.Next = "find the node that was removed (kubectl get nodes,pods -A -o wide) " +
+			"and the reason in the status of " +
 			"its instance, then pulumi up"
 	}
 	return found
@@ -284,8 +288,9 @@ func checkCounters(run Run) []report.Finding {
 				Text: fmt.Sprintf("the EFA devices sent %.0f bytes and received %.0f; "+
 					"the job's parameters and steps require %.0f each way",
 					run.Counters.TxBytes, run.Counters.RxBytes, run.Counters.LeastBytes),
-				Cause: "the EFA devices transferred less than the job must have sent, so other devices carried the rest",
-				Next:  "raytrain verdict FOLDER, with the report's folder",
+				Cause: "the EFA devices transferred less than the job must have sent, " +
+					"so other devices carried the rest",
+				Next: "raytrain verdict FOLDER, with the report's folder",
 			},
 		}
 	default:

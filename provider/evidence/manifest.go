@@ -120,7 +120,8 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 				File:     manifest.NCCLFile,
 				Text:     "no file " + manifest.NCCLFile,
 				Cause:    "the rank wrote no NCCL log: NCCL_DEBUG is not INFO, or NCCL never started",
-				Next:     "read the end of driver.log next to the report; set NCCL_DEBUG=INFO in job.environment",
+				Next: "read the end of driver.log next to the report; set NCCL_DEBUG=INFO in " +
+					"job.environment",
 			})
 		}
 	}

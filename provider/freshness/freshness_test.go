@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 
 	write(t, filepath.Join(root, "rayapi", "a.go"), "package a // judge otherwise\n")
 	require.ErrorIs(t, freshness.Check(binary, built), freshness.ErrStale)
-	require.NoError(t, freshness.Check(filepath.Join(t.TempDir(), "x"), built), "an installed release has no sources beside it")
+	require.NoError(t, freshness.Check(filepath.Join(t.TempDir(), "x"), built), "an installed release has no sources next to it")
 	require.NoError(t, freshness.Check(binary, ""), "compiled just now by Pulumi's host")
 }
 

@@ -63,7 +63,8 @@ var rules = []rule{
 		if digestPattern.MatchString(in.ImageDigest) {
 			return ""
 		}
-		return fmt.Sprintf("%q is not an image digest; allowed: [REPOSITORY@]sha256:<64 hexadecimal digits>; "+
+		return fmt.Sprintf("%q is not an image digest; "+
+			"allowed: [REPOSITORY@]sha256:<64 hexadecimal digits>; "+
 			"next: raytrain image pin --stack STACK", in.ImageDigest)
 	}},
 	{"environment", checkEnvironment},
@@ -104,7 +105,8 @@ func checkEnvironment(in jobs.Inputs, value property.Value) string {
 	}
 	// NCCL ignores the case of the level.
 	if level, set := in.Environment["NCCL_DEBUG"]; set && !slices.Contains([]string{"INFO", "TRACE"}, strings.ToUpper(level)) {
-		return fmt.Sprintf("NCCL_DEBUG is %q; allowed: INFO or TRACE, because the verdict needs these lines", level)
+		return fmt.Sprintf("NCCL_DEBUG is %q; allowed: INFO or TRACE, "+
+			"because the verdict needs these lines", level)
 	}
 	if _, set := in.Environment["NCCL_DEBUG_SUBSYS"]; set {
 		return "NCCL_DEBUG_SUBSYS is not allowed, because it hides lines that the verdict needs; " +
@@ -133,7 +135,8 @@ func checkExpectations(in jobs.Inputs, _ property.Value) string {
 		return fmt.Sprintf("nodes %d is not allowed; allowed: 2 or more, "+
 			"because one node has no traffic between nodes to judge", e.Nodes)
 	case e.GPUsPerNode < 1 || e.EFAPerNode < 0:
-		return fmt.Sprintf("gpusPerNode must be 1 or more (is %d), efaPerNode 0 or more (is %d)", e.GPUsPerNode, e.EFAPerNode)
+		return fmt.Sprintf("gpusPerNode must be 1 or more (is %d), efaPerNode 0 or more (is %d)",
+			e.GPUsPerNode, e.EFAPerNode)
 	case e.WorldSize != e.Nodes*e.GPUsPerNode:
 		return fmt.Sprintf("worldSize %d is not allowed; nodes times gpusPerNode is %d",
 			e.WorldSize, e.Nodes*e.GPUsPerNode)

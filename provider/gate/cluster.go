@@ -99,7 +99,8 @@ func (o operation) stopJob(ctx context.Context, ray head, id string) (rayapi.Job
 	o.env.Log(ctx, "stopping job "+id)
 	job, err := ray.StopAndWait(ctx, id, stopTimeout)
 	if err != nil {
-		return job, fmt.Errorf("%w; next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
+		return job, fmt.Errorf("%w; "+
+			"next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
 			err, o.in.Namespace, o.in.RayCluster)
 	}
 	return job, nil

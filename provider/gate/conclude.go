@@ -10,7 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// conclude turns a judgement into a state and archives the evidence.
+// conclude returns the state for a judgement and archives the evidence.
 func (o operation) conclude(
 	begun run, end outcome, gathered collected, judgement evidence.Judgement,
 ) (State, error) {
@@ -44,7 +44,7 @@ func (o operation) conclude(
 	return state, err
 }
 
-// stillActive is the finding about a job that did not end when it was stopped.
+// stillActive returns the finding about a job that did not end when it was stopped.
 func (o operation) stillActive(end outcome) []report.Finding {
 	if !end.stillActive {
 		return nil

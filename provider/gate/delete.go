@@ -47,8 +47,9 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 	case ctx.Err() != nil, errors.Is(cause, rayapi.ErrStillActive):
 		return cause
 	case errors.As(cause, &fromRay):
-		return fmt.Errorf("deleting training job: the Ray head of %q returned an error, so job %q may still run: %w; "+
-			"next: kubectl -n %s delete pod -l %s (this stops the job; KubeRay creates a new head), then pulumi destroy",
+		return fmt.Errorf("deleting training job: the Ray head of %q returned an error, "+
+			"so job %q may still run: %w; next: kubectl -n %s delete pod -l %s "+
+			"(this stops the job; KubeRay creates a new head), then pulumi destroy",
 			state.RayCluster, state.SubmissionID, cause, state.Namespace, forward.HeadSelector(state.RayCluster))
 	}
 	var fromKubernetes apierrors.APIStatus
@@ -65,7 +66,8 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		}
 	}
 	if t.env.AbandonCluster != "" && t.env.AbandonCluster == state.ClusterName {
-		t.env.Warn(ctx, fmt.Sprintf("removing job %s on cluster %s from the state because of %s; it may still run",
+		t.env.Warn(ctx, fmt.Sprintf("removing job %s on cluster %s from the state because of %s; "+
+			"it may still run",
 			state.SubmissionID, state.ClusterName, AbandonVariable))
 		return nil
 	}
@@ -87,7 +89,8 @@ func (t TrainingJob) gone(ctx context.Context, cluster Cluster, state State) (bo
 	}
 	account, err := cluster.Account(ctx)
 	if err == nil && account != state.AccountID {
-		err = fmt.Errorf("comparing accounts: %w: they are for %s, the cluster is in %s", ErrOtherAccount, account, state.AccountID)
+		err = fmt.Errorf("comparing accounts: %w: they are for %s, the cluster is in %s",
+			ErrOtherAccount, account, state.AccountID)
 	}
 	return err == nil, err
 }

@@ -32,7 +32,8 @@ func migrate(_ context.Context, old property.Map) (infer.MigrationResult[State],
 	options := &mapper.Opts{IgnoreMissing: true, IgnoreUnrecognized: true}
 	if err := mapper.New(options).Decode(values, &state); err != nil {
 		return infer.MigrationResult[State]{}, fmt.Errorf(
-			"reading the state of a training job of another release: %w; next: run `pulumi destroy` with that "+
+			"reading the state of a training job of another release: %w; "+
+				"next: run `pulumi destroy` with that "+
 				"release, or remove the job from the state without stopping it: pulumi state delete URN", err)
 	}
 	return infer.MigrationResult[State]{Result: &state}, nil

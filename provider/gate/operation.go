@@ -148,7 +148,8 @@ func (o operation) adopt(
 	begun.record = record
 	begun.record.ProofHash = o.proof.Hash // that of an earlier release may be recorded
 	begun.instance, begun.number = record.Instance, max(begun.number, record.Number)
-	o.env.Log(ctx, fmt.Sprintf("continuing with attempt %d, job %s", record.Number, record.SubmissionID))
+	o.env.Log(ctx, fmt.Sprintf("continuing with attempt %d, job %s",
+		record.Number, record.SubmissionID))
 	workers, err := o.workerPods(ctx)
 	begun.workers = workers
 	return begun, nil, err
@@ -187,7 +188,8 @@ func (o operation) clear(
 			o.proof.Matches(record.ProofHash) && !o.in.Expectations.RequireEFACounters:
 			unrecorded = &record
 		default:
-			o.env.Warn(ctx, fmt.Sprintf("stopping job %s, which is running without an attempt record", job.SubmissionID))
+			o.env.Warn(ctx, fmt.Sprintf("stopping job %s, which is running without an attempt record",
+				job.SubmissionID))
 			if _, err := o.stopJob(ctx, begun.head, job.SubmissionID); err != nil {
 				return nil, 0, err
 			}
@@ -199,7 +201,8 @@ func (o operation) clear(
 			return nil, 0, err
 		}
 		unrecorded.Session = version.SessionName // jobs do not survive a restart of the head
-		o.env.Warn(ctx, fmt.Sprintf("continuing with job %s, whose attempt record is missing", unrecorded.SubmissionID))
+		o.env.Warn(ctx, fmt.Sprintf("continuing with job %s, whose attempt record is missing",
+			unrecorded.SubmissionID))
 	}
 	return unrecorded, newest, nil
 }

@@ -172,7 +172,8 @@ func (t TrainingJob) Read(
 	return infer.ReadResponse[jobs.Inputs, State](req), req.State.failure()
 }
 
-var errNoImport = errors.New("a TrainingJob cannot be imported; next: declare it in the program and run `pulumi up`")
+var errNoImport = errors.New("a TrainingJob cannot be imported; next: declare it in the program " +
+	"and run `pulumi up`")
 
 // prepare connects to the cluster. instance and state are empty for a resource that is being created.
 func (t TrainingJob) prepare(

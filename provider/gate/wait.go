@@ -59,7 +59,7 @@ func (o operation) wait(
 		case err != nil && now.Sub(answered) > headTimeout:
 			return outcome{}, o.unreachable(ctx, begun, err)
 		case err != nil:
-			o.env.Log(ctx, fmt.Sprintf("job %s: no answer for %d s: %v",
+			o.env.Log(ctx, fmt.Sprintf("job %s: no response for %d s: %v",
 				begun.record.SubmissionID, int(now.Sub(answered).Seconds()), err))
 		case err == nil && job.Status.Final():
 			return outcome{job: job, started: earliest(started, job)}, nil
@@ -144,7 +144,8 @@ func (o operation) unreachable(ctx context.Context, begun run, err error) error 
 	case lookErr != nil:
 		return fmt.Errorf("%w (%w); next: pulumi up (continues with the same job)", err, lookErr)
 	case running:
-		return fmt.Errorf("%w; the head's pod is running, but its dashboard has been unreachable for %s; "+
+		return fmt.Errorf("%w; the head's pod is running, but its dashboard has been "+
+			"unreachable for %s; "+
 			"next: pulumi up (continues with the same job); if that fails again: "+
 			"kubectl -n %s delete pod -l %s (KubeRay creates a new head; the job is lost)",
 			err, headTimeout, o.in.Namespace, forward.HeadSelector(o.in.RayCluster))

@@ -127,7 +127,7 @@ type capture struct {
 	text strings.Builder
 }
 
-// Write keeps all of p, or ends the session and keeps nothing of it.
+// Write stores all of p, or ends the session and stores nothing.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -306,7 +306,8 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 	switch {
 	case facts.dashboardDown():
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
-			"the head's pod is ready, but Ray's dashboard cannot be reached: the dashboard process has ended",
+			"the head's pod is ready, but Ray's dashboard cannot be reached: "+
+				"the dashboard process has ended",
 			fmt.Sprintf("kubectl -n %s delete pod %s (KubeRay creates a new head), then pulumi up; the reason: %s",
 				want.Namespace, headName(facts.Pods), logs))}
 	case facts.RayError != nil:

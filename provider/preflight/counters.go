@@ -31,8 +31,8 @@ done`
 // Reading holds the counters of one pod at one moment, by "PORT COUNTER".
 type Reading map[string]float64
 
-// Readings holds the readings of pods, by pod. Its JSON is compressed when it is long: the counters of
-// a hundred nodes with many devices would not fit in a ConfigMap, which holds 1 MiB.
+// Readings holds the readings of pods, by pod. Its JSON is compressed if it is long: the counters
+// of a hundred nodes with many devices would not fit in a ConfigMap, whose limit is 1 MiB.
 type Readings map[string]Reading
 
 // compressFrom is the minimum size in bytes at which Readings are compressed.

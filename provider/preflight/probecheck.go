@@ -69,7 +69,8 @@ func CheckProbe(pod string, result ProbeResult, want Wanted) []report.Finding {
 				orUnknown(result.DriverVersion), orUnknown(result.CUDAVersion), result.TorchCUDA),
 			"the driver of the AMI is too old for the image's CUDA version",
 			"nvidia-smi")
-		found[len(found)-1].Next = "pulumi config set --path gpu.amiRelease RELEASE, with a newer release, then pulumi up"
+		found[len(found)-1].Next = "pulumi config set --path gpu.amiRelease RELEASE, " +
+			"with a newer release, then pulumi up"
 	}
 	return found
 }

@@ -1,5 +1,5 @@
-// Package raytest is a Ray dashboard for tests: it answers as Ray 2.58.0 was
-// seen to answer, mistakes included, and lets a test script what a job does.
+// Package raytest is a Ray dashboard for tests: it responds as Ray 2.58.0 does, including its
+// errors, and lets a test script what a job does.
 package raytest
 
 import (
