@@ -47,7 +47,7 @@ func matching(form *regexp.Regexp, at func(*Settings) *string) setter {
 	}
 }
 
-// oneOf takes what is in the list.
+// oneOf returns a setter that accepts the values of list.
 func oneOf[T ~string](list []T, at func(*Settings) *T) setter {
 	return func(s *Settings, value string) error {
 		if !slices.Contains(list, T(value)) {
@@ -58,7 +58,7 @@ func oneOf[T ~string](list []T, at func(*Settings) *T) setter {
 	}
 }
 
-// optional lets an empty value pass, which leaves the setting empty.
+// optional returns a setter that ignores an empty value, which leaves the setting empty.
 func optional(set setter) setter {
 	return func(s *Settings, value string) error {
 		if value == "" {

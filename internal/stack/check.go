@@ -18,8 +18,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// checkCapacity prints the price, and refuses, in preview too, what AWS would refuse only after
-// minutes that cost money.
+// checkCapacity prints the price and refuses, also in preview, what AWS would refuse later in the
+// update.
 func checkCapacity(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
 ) (capacity.Plan, error) {
