@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Type is the type of a setting as Pulumi.yaml declares it.
+// Type is the type of a setting's value.
 type Type string
 
-// The types of settings in a Pulumi project file.
+// The types, named as in Pulumi project files.
 const (
 	String  Type = "string"
 	Integer Type = "integer"
@@ -22,7 +22,8 @@ type Field struct {
 	// Key is the name without namespace. A name with dots is a path:
 	// `pulumi config set --path gpu.nodes 2`.
 	Key string
-	// Type is the declared type.
+	// Type is the type of the value. The program checks it, not Pulumi, so that every wrong setting is
+	// reported at once.
 	Type Type
 	// Description is the description in Pulumi.yaml.
 	Description string

@@ -57,8 +57,8 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	return typed(values), nil
 }
 
-// typed gives each string the type that Pulumi.yaml declares, which the Pulumi CLI requires. Values
-// of another type stay strings; the program reports them better than the CLI.
+// typed gives each string the type of its setting. Values of another type stay strings, which the
+// program reports.
 func typed(values map[string]string) map[string]any {
 	types := map[string]settings.Type{}
 	for _, field := range settings.Fields() {
