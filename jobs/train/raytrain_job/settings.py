@@ -75,6 +75,11 @@ class Config:
         """Number of first steps that stepsPerSecond excludes: they connect and allocate."""
         return min(5, self.steps // 2)
 
+    @property
+    def optimizer(self) -> dict[str, float]:
+        """The keyword arguments of AdamW."""
+        return {"lr": self.learning_rate}
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -73,7 +73,7 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
     sharding.shard(model, config.wrap_min_parameters, mesh)
     model.to_empty(device=device)
     sharding.initialise(model, config.seed, rank)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)
+    optimizer = torch.optim.AdamW(model.parameters(), **config.optimizer)
     tokens = data.Tokens(config.seed, rank, config.batch_size, config.sequence_length, device)
 
     started = 0.0
