@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
 
@@ -40,7 +41,7 @@ func TestListFaultsPrintsTheTable(t *testing.T) {
 	t.Parallel()
 	out, err := runCommand(t, "rehearse", "--list-faults")
 	require.NoError(t, err)
-	assert.Len(t, strings.Split(strings.TrimSpace(out), "\n"), 10)
+	assert.Len(t, strings.Split(strings.TrimSpace(out), "\n"), len(faults.Table()))
 	assert.Contains(t, out, "no-self-egress\tgate\tpinned\tinconclusive\t2\t")
 }
 
