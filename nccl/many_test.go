@@ -13,9 +13,9 @@ import (
 )
 
 // TestManyRunsTakeLinearTime judges as many runs as processes. With work that
-// grows with their product this takes minutes, without it about a second.
+// grows with their product this takes minutes, without it about a second. It does not run in parallel
+// with other tests, because it measures time.
 func TestManyRunsTakeLinearTime(t *testing.T) {
-	t.Parallel()
 	// Every other process's communicator is not in evidence: its channels weigh on all runs.
 	const runs = 50_000
 	var log strings.Builder
