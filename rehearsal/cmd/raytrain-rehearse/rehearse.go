@@ -104,8 +104,11 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 		overrides[key] = value
 	}
 	for _, unknown := range settings.Unknown(overrides) {
-		problems = append(problems, fmt.Errorf("--set %s=%s: %s; %s", unknown.Key, unknown.Value,
-			unknown.Cause, unknown.Allowed))
+		cause := unknown.Cause
+		if unknown.Allowed != "" {
+			cause += "; allowed: " + unknown.Allowed
+		}
+		problems = append(problems, fmt.Errorf("--set %s=%s: %s", unknown.Key, unknown.Value, cause))
 	}
 	if region, ok := overrides["awsRegion"]; ok && region != daemon.Region {
 		problems = append(problems,

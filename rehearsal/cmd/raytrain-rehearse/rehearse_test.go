@@ -52,7 +52,7 @@ func TestBadFlagsAreReportedAtOnce(t *testing.T) {
 	require.Error(t, err)
 	for _, want := range []string{`--fault "nope"`, "--speed -1", `--set "steps"`,
 		"--set job.Steps=4: no such setting; did you mean job.steps?",
-		"--set speed=9: no such setting; ", "make setup"} {
+		"--set speed=9: no such setting; allowed: ", "make build"} {
 		assert.ErrorContains(t, err, want)
 	}
 	assert.NotContains(t, err.Error(), "--set job.steps=4")
