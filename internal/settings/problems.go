@@ -25,33 +25,49 @@ type Problem struct {
 
 // String returns the problem in two lines: what is wrong, and what to do.
 func (p Problem) String() string {
-	var b strings.Builder
-	if p.Missing {
-		fmt.Fprintf(&b, "%s:%s is not set", Namespace, p.Key)
-	} else {
-		fmt.Fprintf(&b, "%s:%s is %q", Namespace, p.Key, p.Value)
-	}
-	if p.Cause != "" {
-		fmt.Fprintf(&b, ": %s", p.Cause)
-	}
-	if p.Allowed != "" {
-		fmt.Fprintf(&b, "; allowed: %s", p.Allowed)
+	text := p.summary()
+	if reason := p.Reason(); reason != "" {
+		separator := "; "
+		if p.Cause != "" {
+			separator = ": "
+		}
+		text += separator + reason
 	}
 	if p.Next != "" {
-		fmt.Fprintf(&b, "\n      next: %s", p.Next)
+		text += "\n      next: " + p.Next
 	}
-	return b.String()
+	return text
+}
+
+// summary names the setting and its value.
+func (p Problem) summary() string {
+	if p.Missing {
+		return fmt.Sprintf("%s:%s is not set", Namespace, p.Key)
+	}
+	return fmt.Sprintf("%s:%s is %q", Namespace, p.Key, p.Value)
+}
+
+// Reason returns the cause and what is allowed, without the setting's name.
+func (p Problem) Reason() string {
+	reason := p.Cause
+	if p.Allowed == "" {
+		return reason
+	}
+	if reason != "" {
+		reason += "; "
+	}
+	return reason + "allowed: " + p.Allowed
 }
 
 // Refusal returns the problem as data.
 func (p Problem) Refusal() *refusal.Refusal {
 	r := &refusal.Refusal{
-		Code: "setting-refused", Summary: fmt.Sprintf("%s:%s is %q", Namespace, p.Key, p.Value),
+		Code: "setting-refused", Summary: p.summary(),
 		Cause: p.Cause, Next: p.Next,
 		Billing: refusal.NothingCreated,
 	}
 	if p.Missing {
-		r.Code, r.Summary = "setting-missing", fmt.Sprintf("%s:%s is not set", Namespace, p.Key)
+		r.Code = "setting-missing"
 	}
 	if p.Allowed != "" {
 		r.Context = []string{"allowed: " + p.Allowed}

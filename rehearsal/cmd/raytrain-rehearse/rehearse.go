@@ -104,11 +104,8 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 		overrides[key] = value
 	}
 	for _, unknown := range settings.Unknown(overrides) {
-		cause := unknown.Cause
-		if unknown.Allowed != "" {
-			cause += "; allowed: " + unknown.Allowed
-		}
-		problems = append(problems, fmt.Errorf("--set %s=%s: %s", unknown.Key, unknown.Value, cause))
+		problems = append(problems,
+			fmt.Errorf("--set %s=%s: %s", unknown.Key, unknown.Value, unknown.Reason()))
 	}
 	if region, ok := overrides["awsRegion"]; ok && region != daemon.Region {
 		problems = append(problems,
