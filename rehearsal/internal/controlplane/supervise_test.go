@@ -28,22 +28,37 @@ func TestAKilledComponentIsRestartedAndReported(t *testing.T) {
 		killed := plane.PID(component)
 		require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 		began := time.Now()
-		select {
-		case incident := <-incidents:
-			assert.Equal(t, component, incident.Component)
-			assert.True(t, incident.Restarted)
-			require.EqualError(t, incident.Reason, "it ended unexpectedly: signal: killed")
-			require.ErrorContains(t, incident.Err,
-				"running "+component+": it ended unexpectedly: signal: killed")
-		case <-time.After(noticed):
-			require.Fail(t, "the end was not reported", component)
-		}
+		incident := awaitIncident(t, incidents, component)
+		assert.True(t, incident.Restarted)
+		require.EqualError(t, incident.Reason, "it ended unexpectedly: signal: killed")
+		require.ErrorContains(t, incident.Err,
+			"running "+component+": it ended unexpectedly: signal: killed")
 		assert.NotEqual(t, killed, plane.PID(component))
 		require.EventuallyWithT(t, func(c *assert.CollectT) {
 			_, err := api.CoreV1().Namespaces().Get(t.Context(), "kube-system", metav1.GetOptions{})
 			require.NoError(c, err)
 		}, noticed, 100*time.Millisecond, component)
 		t.Logf("the API works %.1f s after the end of %s", time.Since(began).Seconds(), component)
+	}
+}
+
+// awaitIncident returns the first incident of component. Others may precede it: the controller
+// manager ends by itself when it loses its lease, as it does on a busy machine without an API.
+func awaitIncident(
+	t *testing.T, incidents <-chan controlplane.Incident, component string,
+) controlplane.Incident {
+	t.Helper()
+	deadline := time.After(noticed)
+	for {
+		select {
+		case incident := <-incidents:
+			if incident.Component == component {
+				return incident
+			}
+			t.Logf("%s ended too: %v", incident.Component, incident.Reason)
+		case <-deadline:
+			require.Fail(t, "the end was not reported", component)
+		}
 	}
 }
 

@@ -161,7 +161,8 @@ while true; do sleep 0.1; done`))
 			return len(s) == 1 && s[0].State.Waiting != nil && s[0].State.Waiting.Reason == "CrashLoopBackOff"
 		})
 		status := got.Status.ContainerStatuses[0]
-		assert.Equal(t, int32(1), status.RestartCount, "the first restart is immediate")
+		// A busy machine can show the state of a later restart first.
+		assert.GreaterOrEqual(t, status.RestartCount, int32(1), "the first restart is immediate")
 		assert.Equal(t, int32(9), status.LastTerminationState.Terminated.ExitCode)
 		assert.Equal(t, "run\n", c.logs("fails", corev1.PodLogOptions{Previous: true}))
 	})
