@@ -206,9 +206,9 @@ func TestVerdictExplainsFindings(t *testing.T) {
 			assert.Contains(t, out, part, code)
 		}
 	}
-	_, status, err := raytrain(t, "", "verdict", "--explain", "never-conected")
+	_, status, err := raytrain(t, "", "verdict", "--explain", "never-connekted")
 	assert.Equal(t, 1, status)
-	require.ErrorContains(t, err, `flag --explain "never-conected": no such finding: must be one of`)
+	require.ErrorContains(t, err, `flag --explain "never-connekted": no such finding: must be one of`)
 	require.ErrorContains(t, err, " never-connected")
 }
 

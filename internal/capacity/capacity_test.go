@@ -24,8 +24,8 @@ type fixedRegion struct {
 	addresses, vpcs int
 }
 
-// refusedFor asserts that err holds exactly one refusal, of that code, and returns it.
-func refusedFor(t *testing.T, err error, code string) *refusal.Refusal {
+// requireRefusal asserts that err is exactly one refusal, of that code, and returns it.
+func requireRefusal(t *testing.T, err error, code string) *refusal.Refusal {
 	t.Helper()
 	refusals := refusal.All(err)
 	require.Len(t, refusals, 1)
@@ -187,7 +187,7 @@ func TestZonesThatCanHaveTheCluster(t *testing.T) {
 			asked.AvailabilityZone = test.wanted
 			plan, err := Check(source, asked)
 			if test.says != "" {
-				refusedFor(t, err, CodeNotOffered)
+				_ = requireRefusal(t, err, CodeNotOffered)
 				require.ErrorContains(t, err, test.says)
 				return
 			}
@@ -203,11 +203,11 @@ func TestAVersionThatEKSDoesNotMake(t *testing.T) {
 	source, asked := ohio(), request()
 	source.support = Unsupported
 	_, err := Check(source, asked)
-	refusedFor(t, err, CodeVersion)
+	_ = requireRefusal(t, err, CodeVersion)
 	require.ErrorContains(t, err, "EKS reports UNSUPPORTED for this version\nnext:     aws eks describe-cluster-versions --region us-east-2")
 	asked.KubernetesVersion = "1.20"
 	plan, err := Check(ohio(), asked)
-	refusedFor(t, err, CodeVersion)
+	_ = requireRefusal(t, err, CodeVersion)
 	require.ErrorContains(t, err, "EKS does not list this version")
 	assert.InDelta(t, 0.60, plan.Estimate.Lines[2].UnitUSD, 1e-9, "never taken for standard")
 }
@@ -227,7 +227,7 @@ func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
 	both := request()
 	both.GPU = Group{"m7i.xlarge", 2, 100}
 	_, err := Check(source, both)
-	refusedFor(t, err, CodeQuota)
+	_ = requireRefusal(t, err, CodeQuota)
 	require.ErrorContains(t, err, "12 vCPUs are needed, 5 granted")
 }
 
@@ -256,7 +256,7 @@ func TestQuotaLessUsage(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			refusedFor(t, err, CodeQuota)
+			_ = requireRefusal(t, err, CodeQuota)
 			require.ErrorContains(t, err, test.says)
 		})
 	}
@@ -282,7 +282,7 @@ func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
 	estimate := Price(elsewhere, StandardSupport)
 	assert.Equal(t, []string{"g6.12xlarge", "m7i.xlarge"}, estimate.Unknown())
 	assert.Contains(t, estimate.Table(), "unknown  2 x g6.12xlarge")
-	unknown := refusedFor(t, estimate.check(1000), CodePrice)
+	unknown := requireRefusal(t, estimate.check(1000), CodePrice)
 	assert.Equal(t, "the price of g6.12xlarge and m7i.xlarge is unknown", unknown.Cause)
 	require.ErrorContains(t, unknown, `next:     pulumi config set --path --type float 'prices["g6.12xlarge"]' USD_PER_HOUR`)
 
@@ -291,7 +291,7 @@ func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
 	assert.Empty(t, estimate.Unknown())
 	assert.InDelta(t, 10.4, estimate.HourlyUSD(), 1e-9)
 	require.NoError(t, estimate.check(10.4))
-	refusedFor(t, estimate.check(10.39), CodePrice)
+	_ = requireRefusal(t, estimate.check(10.39), CodePrice)
 }
 
 func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {

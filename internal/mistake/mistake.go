@@ -53,7 +53,7 @@ func (c Change) Apply(inputs, source resource.PropertyMap) error {
 		return fmt.Errorf("changing %s %q: %w", c.Type, c.Name, err)
 	}
 	all := resource.NewProperty(inputs)
-	ok := true
+	var ok bool
 	switch {
 	case c.From != nil:
 		var value resource.PropertyValue

@@ -189,7 +189,7 @@ func TestSettle(t *testing.T) {
 			store := attempt.NewStore(client, "ray", "train")
 			require.NoError(t, store.Save(t.Context(), mine))
 			failed := false
-			client.PrependReactor("update", "configmaps", func(action k8stesting.Action) (bool, runtime.Object, error) {
+			client.PrependReactor("update", "configmaps", func(k8stesting.Action) (bool, runtime.Object, error) {
 				if failed {
 					return false, nil, nil
 				}

@@ -90,20 +90,18 @@ func (o operation) stop(ctx context.Context, record attempt.Record) error {
 	if err != nil || job != attempt.Active && job != attempt.Moved {
 		return err
 	}
-	_, err = o.stopJob(ctx, ray, record.SubmissionID)
-	return err
+	return o.stopJob(ctx, ray, record.SubmissionID)
 }
 
-// stopJob stops a job and waits until it has ended. It returns the job's last known state.
-func (o operation) stopJob(ctx context.Context, ray head, id string) (rayapi.Job, error) {
+// stopJob stops a job and waits until it has ended.
+func (o operation) stopJob(ctx context.Context, ray head, id string) error {
 	o.env.Log(ctx, "stopping job "+id)
-	job, err := ray.StopAndWait(ctx, id, stopTimeout)
-	if err != nil {
-		return job, fmt.Errorf("%w; "+
+	if _, err := ray.StopAndWait(ctx, id, stopTimeout); err != nil {
+		return fmt.Errorf("%w; "+
 			"next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
 			err, o.in.Namespace, o.in.RayCluster)
 	}
-	return job, nil
+	return nil
 }
 
 // ownJobs returns all jobs of this resource in Ray, ordered by submission id.

@@ -133,7 +133,7 @@ func (o operation) stopOwn(ctx context.Context) error {
 		if job.Status.Final() || job.Status == rayapi.Pending {
 			continue
 		}
-		if _, err := o.stopJob(ctx, ray, job.SubmissionID); err != nil {
+		if err := o.stopJob(ctx, ray, job.SubmissionID); err != nil {
 			return err
 		}
 	}

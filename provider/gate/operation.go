@@ -190,7 +190,7 @@ func (o operation) clear(
 		default:
 			o.env.Warn(ctx, fmt.Sprintf("stopping job %s, which is running without an attempt record",
 				job.SubmissionID))
-			if _, err := o.stopJob(ctx, begun.head, job.SubmissionID); err != nil {
+			if err := o.stopJob(ctx, begun.head, job.SubmissionID); err != nil {
 				return nil, 0, err
 			}
 		}

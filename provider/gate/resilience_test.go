@@ -287,7 +287,7 @@ func TestWhatDiedComesFirst(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			w.spoil = func(node, name string, text []byte) (string, []byte) {
+			w.spoil = func(node, _ string, text []byte) (string, []byte) {
 				if node == "worker1" {
 					text = nil
 				}

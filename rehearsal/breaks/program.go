@@ -67,6 +67,7 @@ func (t *transform) apply(change mistake.Change, inputs pulumi.Map) {
 		source = t.declared[mistake.Source{Type: change.From.Type, Name: change.From.Name}]
 		t.mu.Unlock()
 	}
+	//nolint:forcetypeassert // a function that returns any gives an AnyOutput
 	inputs[key] = pulumi.All(inputs[key], source[key]).ApplyT(func(values []any) (any, error) {
 		return alter(change, key, values[0], values[1])
 	}).(pulumi.AnyOutput)

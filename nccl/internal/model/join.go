@@ -51,19 +51,24 @@ func Join(files []*File) *Evidence {
 	ev.settle(claimOf)
 	ev.Runs = groupRuns(ev.Comms)
 	for _, r := range ev.Runs {
-		eager := r.eager()
-		silent, shared := eager || r.before(silentBefore), eager || r.before(sharedBefore)
-		for _, c := range r.Comms {
-			c.NoConnectedLines = silent
-			for _, rk := range c.Ranks {
-				rk.addresses = ev.addressesOf(rk)
-				if rk.Networks = rk.ownNetworks(ev.Parts); len(rk.Networks) == 0 && shared {
-					rk.Networks = rk.processNetworks()
-				}
+		ev.complete(r)
+	}
+	return ev
+}
+
+// complete sets what the ranks of a run know only once the whole run is joined.
+func (ev *Evidence) complete(r *Run) {
+	eager := r.eager()
+	silent, shared := eager || r.before(silentBefore), eager || r.before(sharedBefore)
+	for _, c := range r.Comms {
+		c.NoConnectedLines = silent
+		for _, rk := range c.Ranks {
+			rk.addresses = ev.addressesOf(rk)
+			if rk.Networks = rk.ownNetworks(ev.Parts); len(rk.Networks) == 0 && shared {
+				rk.Networks = rk.processNetworks()
 			}
 		}
 	}
-	return ev
 }
 
 // Excerpt reports whether NCCL printed lines, and no process at all one of those that every process

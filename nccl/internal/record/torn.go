@@ -68,10 +68,18 @@ const tornWindow = 160
 // colons, then a device in brackets, or any rest of that at the line's start,
 // which may be empty.
 func tornPrefix(b []byte) bool {
+	return tornAtLineStart(b) || tornAtDevice(b)
+}
+
+// tornAtLineStart reports whether b ends in any rest of a prefix that begins its line.
+func tornAtLineStart(b []byte) bool {
 	at := bytes.LastIndexByte(b, '\n') + 1
-	if (at > 0 || len(b) < tornWindow) && len(b)-at <= 48 && len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0 {
-		return true
-	}
+	return (at > 0 || len(b) < tornWindow) && len(b)-at <= 48 &&
+		len(bytes.TrimLeft(b[at:], "0123456789] ")) == 0
+}
+
+// tornAtDevice reports whether b ends in digits and colons, then a device in brackets.
+func tornAtDevice(b []byte) bool {
 	i := len(b) - 1
 	if i < 2 || b[i] != ' ' || b[i-1] != ']' {
 		return false

@@ -65,7 +65,7 @@ type Config struct {
 func (c Config) withDefaults() (Config, error) {
 	var problems []error
 	if !filepath.IsAbs(c.Dir) {
-		problems = append(problems, fmt.Errorf("Dir %q: must be an absolute path", c.Dir))
+		problems = append(problems, fmt.Errorf("directory %q: must be an absolute path", c.Dir))
 	}
 	if c.Tools.Binary == "" {
 		problems = append(problems,

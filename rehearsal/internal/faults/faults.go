@@ -34,7 +34,9 @@ const (
 type Pin string
 
 const (
-	Pinned   Pin = "pinned"
+	// Pinned sets NCCL_NET to the plugin's name.
+	Pinned Pin = "pinned"
+	// Unpinned leaves NCCL_NET unset.
 	Unpinned Pin = "unpinned"
 	// Any is for a fault with the same result either way. It runs pinned.
 	Any Pin = "-"

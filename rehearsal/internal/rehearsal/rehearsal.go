@@ -160,7 +160,7 @@ func checkGate(ctx context.Context, binary string) error {
 // provider".
 func checkNode() error {
 	if _, err := exec.LookPath("node"); err != nil {
-		return errors.New("Node.js is not on the PATH (the eks plugin needs it); " +
+		return errors.New("the eks plugin needs Node.js, which is not on the PATH; " +
 			"next: install Node.js 20 or later with npm")
 	}
 	return nil

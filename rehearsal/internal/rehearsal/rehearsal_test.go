@@ -47,7 +47,7 @@ func TestCheckGate(t *testing.T) {
 func TestAMissingNodeIsReportedFirst(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	err := checkNode()
-	require.ErrorContains(t, err, "Node.js is not on the PATH")
+	require.ErrorContains(t, err, "the eks plugin needs Node.js, which is not on the PATH")
 	require.ErrorContains(t, err, "install Node.js")
 }
 

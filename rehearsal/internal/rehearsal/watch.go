@@ -73,7 +73,7 @@ func watchParts(ctx context.Context, parts partsDaemon, disk func() error, every
 		full := disk()
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // the end of ctx explains the error
 		case full != nil:
 			return full
 		case err != nil && !parts.Running():

@@ -53,7 +53,7 @@ func createLaunchTemplate(o *store.Op, in *LaunchTemplate) (string, error) {
 
 // updateLaunchTemplate makes a new version when the data changed; tags alone do not.
 // Source: EC2 user guide, "Modify a launch template": versions are immutable.
-func updateLaunchTemplate(o *store.Op, _ string, old, in *LaunchTemplate) error {
+func updateLaunchTemplate(_ *store.Op, _ string, old, in *LaunchTemplate) error {
 	if err := checkTemplateData(in.LaunchTemplateData); err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func checkNodeGroup(o *store.Op, in *NodeGroup, cluster *Cluster) error {
 	if err := checkUpdateConfig(in.UpdateConfig); err != nil {
 		return err
 	}
-	if err := checkAMI(o, in, cluster); err != nil {
+	if err := checkAMI(in, cluster); err != nil {
 		return err
 	}
 	types := in.InstanceTypes
@@ -214,7 +214,7 @@ func checkTypes(types []string, amiType string) error {
 
 // checkAMI checks AMI type, version and release.
 // Sources: EKS API, Nodegroup.amiType; EKS user guide: Amazon Linux 2 ends with 1.32.
-func checkAMI(o *store.Op, in *NodeGroup, cluster *Cluster) error {
+func checkAMI(in *NodeGroup, cluster *Cluster) error {
 	valid := []string{
 		"AL2023_x86_64_STANDARD", "AL2023_ARM_64_STANDARD", "AL2023_x86_64_NEURON", "AL2023_x86_64_NVIDIA",
 		"AL2023_ARM_64_NVIDIA", "BOTTLEROCKET_x86_64", "BOTTLEROCKET_ARM_64", "BOTTLEROCKET_x86_64_NVIDIA",
