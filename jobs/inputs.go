@@ -88,15 +88,3 @@ const (
 	FIInfoNone    FIInfo = "none"
 	FIInfoUnknown FIInfo = "unknown"
 )
-
-// Counters is how much the EFA hardware counters of all worker pods increased between the moment
-// before the job and the moment after it.
-type Counters struct {
-	TxBytes float64 `pulumi:"txBytes"`
-	RxBytes float64 `pulumi:"rxBytes"`
-	// Devices is the number of RDMA devices that were read.
-	Devices int `pulumi:"devices"`
-	// LeastBytes is the lower bound of the job's traffic in each direction; 0 when no bound is known
-	// for its model.
-	LeastBytes float64 `pulumi:"leastBytes"`
-}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -18,15 +17,15 @@ import (
 // Bundle is everything that is kept of one attempt.
 type Bundle struct {
 	// Rehearsed marks a run on an emulated AWS account, on every page.
-	Rehearsed    bool           `json:"rehearsed"`
-	SubmissionID string         `json:"submissionId"`
-	Attempt      int            `json:"attempt"`
-	Nonce        string         `json:"nonce"`
-	ProofHash    string         `json:"proofHash"`
-	Job          rayapi.Job     `json:"job"`
-	Result       *Result        `json:"result"`
-	Counters     *jobs.Counters `json:"counters"`
-	HourlyUSD    float64        `json:"hourlyUsd"`
+	Rehearsed    bool       `json:"rehearsed"`
+	SubmissionID string     `json:"submissionId"`
+	Attempt      int        `json:"attempt"`
+	Nonce        string     `json:"nonce"`
+	ProofHash    string     `json:"proofHash"`
+	Job          rayapi.Job `json:"job"`
+	Result       *Result    `json:"result"`
+	Counters     *Counters  `json:"counters"`
+	HourlyUSD    float64    `json:"hourlyUsd"`
 	// Refusal is null when the run passed.
 	Refusal   *refusal.Refusal `json:"refusal"`
 	Report    json.RawMessage  `json:"report"`

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -27,8 +26,20 @@ type Run struct {
 	Gaps error
 	// Counters is the increase of the EFA hardware counters; nil when they could not be read, which
 	// RequireEFACounters makes an error.
-	Counters           *jobs.Counters
+	Counters           *Counters
 	RequireEFACounters bool
+}
+
+// Counters is how much the EFA hardware counters of all worker pods increased between the moment
+// before the job and the moment after it.
+type Counters struct {
+	TxBytes float64 `pulumi:"txBytes"`
+	RxBytes float64 `pulumi:"rxBytes"`
+	// Devices is the number of RDMA devices that were read.
+	Devices int `pulumi:"devices"`
+	// LeastBytes is the lower bound of the job's traffic in each direction; 0 when no bound is known
+	// for its model.
+	LeastBytes float64 `pulumi:"leastBytes"`
 }
 
 // Result is what rank 0 measured.

@@ -3,7 +3,6 @@ package evidence
 import (
 	"testing"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/stretchr/testify/assert"
@@ -26,8 +25,8 @@ func TestARunWithoutAnyLogIsInconclusive(t *testing.T) {
 
 func TestCheckCounters(t *testing.T) {
 	t.Parallel()
-	moved := func(tx, rx float64) *jobs.Counters {
-		return &jobs.Counters{TxBytes: tx, RxBytes: rx, LeastBytes: 100, Devices: 2}
+	moved := func(tx, rx float64) *Counters {
+		return &Counters{TxBytes: tx, RxBytes: rx, LeastBytes: 100, Devices: 2}
 	}
 	tests := []struct {
 		name     string
@@ -38,7 +37,7 @@ func TestCheckCounters(t *testing.T) {
 		{"enough", Run{Status: rayapi.Succeeded, Counters: moved(100, 100)}, "", ""},
 		{"too little sent", Run{Status: rayapi.Succeeded, Counters: moved(99, 100)}, "efa-counters-low", report.Error},
 		{"too little received", Run{Status: rayapi.Succeeded, Counters: moved(100, 99)}, "efa-counters-low", report.Error},
-		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &jobs.Counters{}}, "efa-counters-low", report.Error},
+		{"nothing, without a bound", Run{Status: rayapi.Succeeded, Counters: &Counters{}}, "efa-counters-low", report.Error},
 		{"a job that failed", Run{Status: rayapi.Failed, Counters: moved(1, 1)}, "", ""},
 		{"unreadable", Run{Status: rayapi.Succeeded}, "efa-counters-unreadable", report.Note},
 		{"unreadable, asked for", Run{Status: rayapi.Succeeded, RequireEFACounters: true}, "efa-counters-unreadable", report.Error},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
 )
@@ -96,7 +97,7 @@ func (o operation) stop(ctx context.Context, record attempt.Record) error {
 // stopJob stops a job and waits until it has ended.
 func (o operation) stopJob(ctx context.Context, ray head, id string) error {
 	o.env.Log(ctx, "stopping job "+id)
-	if _, err := ray.StopAndWait(ctx, id, stopTimeout); err != nil {
+	if _, err := ray.StopAndWait(ctx, id, follow.StopTimeout); err != nil {
 		return fmt.Errorf("%w; "+
 			"next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
 			err, o.in.Namespace, o.in.RayCluster)

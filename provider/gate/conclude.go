@@ -7,17 +7,18 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 // conclude returns the state for a judgement and archives the evidence.
 func (o operation) conclude(
-	begun run, end outcome, gathered collected, judgement evidence.Judgement,
+	begun run, end follow.Outcome, gathered collected, judgement evidence.Judgement,
 ) (State, error) {
-	end.job.Message = string(begun.head.redact([]byte(end.job.Message)))
+	end.Job.Message = string(begun.head.redact([]byte(end.Job.Message)))
 	state := o.attempted(begun)
 	state.Verdict = judgement.Report.Verdict
-	state.JobStatus = end.job.Status
+	state.JobStatus = end.Job.Status
 	state.Findings = slices.Concat(
 		o.stillActive(end), gathered.failures, judgement.Report.Findings, begun.cluster.found, begun.notes)
 	state.Ranks = judgement.Report.Ranks
@@ -32,12 +33,12 @@ func (o operation) conclude(
 		return State{}, fmt.Errorf("naming the report of %q: %w", begun.record.SubmissionID, err)
 	}
 	state.ReportPath = path
-	if state.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
+	if state.Verdict != report.EFA || end.Job.Status != rayapi.Succeeded {
 		state.Refusal = refuseRun(state, end, gathered.log)
 	}
 	_, err = evidence.Archive(filepath.Dir(filepath.Dir(path)), evidence.Bundle{
 		Rehearsed: o.env.Rehearsed, SubmissionID: begun.record.SubmissionID, Attempt: begun.record.Number,
-		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.job, Result: judgement.Result,
+		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.Job, Result: judgement.Result,
 		Counters: gathered.counters, HourlyUSD: o.in.HourlyUSD, Refusal: state.Refusal,
 		Manifests: judgement.Manifests,
 	}, judgement.Report, gathered.files, gathered.log)
@@ -45,15 +46,15 @@ func (o operation) conclude(
 }
 
 // stillActive returns the finding about a job that did not end when it was stopped.
-func (o operation) stillActive(end outcome) []report.Finding {
-	if !end.stillActive {
+func (o operation) stillActive(end follow.Outcome) []report.Finding {
+	if !end.StillActive {
 		return nil
 	}
 	return []report.Finding{{
 		Code: "job-still-active", Severity: report.Error,
-		Text: string(end.job.Status) + ": " + end.job.Message,
+		Text: string(end.Job.Status) + ": " + end.Job.Message,
 		Cause: fmt.Sprintf("the job did not stop within %s after its deadline; "+
-			"it may still run, or start later, and use the GPUs", stopTimeout),
+			"it may still run, or start later, and use the GPUs", follow.StopTimeout),
 		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods), "+
 			"then pulumi up", o.in.Namespace, o.in.RayCluster),
 	}}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -28,7 +28,7 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	if judgement.Report.Verdict != report.EFA || end.job.Status != rayapi.Succeeded {
+	if judgement.Report.Verdict != report.EFA || end.Job.Status != rayapi.Succeeded {
 		gathered.failures = o.failures(ctx, begun, end)
 	}
 	state, err := o.conclude(begun, end, gathered, judgement)
@@ -74,21 +74,21 @@ type collected struct {
 	// log is the driver's output, for people.
 	log []byte
 	// counters is nil when they could not be read.
-	counters *jobs.Counters
+	counters *evidence.Counters
 	// failures holds findings about pods, containers and nodes that ended while the job ran.
 	failures []report.Finding
 }
 
 // failures returns why ranks may be missing, according to Kubernetes and Ray.
-func (o operation) failures(ctx context.Context, begun run, end outcome) []report.Finding {
+func (o operation) failures(ctx context.Context, begun run, end follow.Outcome) []report.Finding {
 	var found []report.Finding
 	bounded(ctx, countersTimeout, func(ctx context.Context) {
 		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
-			begun.workers, end.started)
+			begun.workers, end.Started)
 	})
-	if end.job.Status == rayapi.Failed && end.job.ExitCode == nil && end.job.Message != "" {
+	if end.Job.Status == rayapi.Failed && end.Job.ExitCode == nil && end.Job.Message != "" {
 		found = append(found, report.Finding{
-			Code: "ray-job-failed", Severity: report.Error, Text: end.job.Message,
+			Code: "ray-job-failed", Severity: report.Error, Text: end.Job.Message,
 			Cause: "Ray ended the job before its driver exited",
 			Next:  "read the message, and driver.log next to the report; fix the cause, then pulumi up",
 		})
@@ -98,14 +98,14 @@ func (o operation) failures(ctx context.Context, begun run, end outcome) []repor
 
 // collect reads all files again, the driver's log and the counters.
 func (o operation) collect(
-	ctx context.Context, begun run, end outcome, collector *evidence.Collector,
+	ctx context.Context, begun run, end follow.Outcome, collector *evidence.Collector,
 ) (collected, error) {
 	var gathered collected
 	bounded(ctx, finishTimeout, func(ctx context.Context) {
 		gathered.gaps = collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
 		gathered.files = begun.head.redactFiles(collector.Files())
 	})
-	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.job) })
+	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.Job) })
 	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.counterIncrease(ctx, begun) })
 	return gathered, ctx.Err() // incomplete evidence is not used
 }
@@ -125,14 +125,14 @@ func bounded(ctx context.Context, timeout time.Duration, do func(context.Context
 
 // judge compares the evidence with what the inputs require.
 func (o operation) judge(
-	ctx context.Context, begun run, end outcome, gathered collected,
+	ctx context.Context, begun run, end follow.Outcome, gathered collected,
 ) (evidence.Judgement, error) {
 	return evidence.Judge(ctx, evidence.Run{
 		Expected: evidence.Expected{
 			SubmissionID: begun.record.SubmissionID, Nonce: begun.record.Nonce,
 			WorldSize: o.in.Expectations.WorldSize, Nodes: o.in.Expectations.Nodes,
 		},
-		Provider: o.in.Expectations.Provider, Status: end.job.Status,
+		Provider: o.in.Expectations.Provider, Status: end.Job.Status,
 		Files: gathered.files, Gaps: gathered.gaps,
 		Counters: gathered.counters, RequireEFACounters: o.in.Expectations.RequireEFACounters,
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 )
 
@@ -124,7 +125,7 @@ func (o operation) probePod(ctx context.Context, pod string, want preflight.Want
 
 // counterIncrease returns the increase of the EFA counters since the submission, with the lower
 // bound; nil if they could not be read.
-func (o operation) counterIncrease(ctx context.Context, begun run) *jobs.Counters {
+func (o operation) counterIncrease(ctx context.Context, begun run) *evidence.Counters {
 	moved := preflight.Increase(begun.record.Counters, preflight.ReadCounters(ctx, o.exec, begun.workers))
 	if moved == nil {
 		return nil

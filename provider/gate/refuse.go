@@ -8,6 +8,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -15,7 +16,7 @@ import (
 const outputLines = 6
 
 // refuseRun returns why a job that was judged does not pass. log is the driver's output.
-func refuseRun(state State, end outcome, log []byte) *refusal.Refusal {
+func refuseRun(state State, end follow.Outcome, log []byte) *refusal.Refusal {
 	summary := fmt.Sprintf("refused: the verdict is %s; efa is required", state.Verdict)
 	if state.Verdict == report.EFA {
 		summary = "refused: the ranks used EFA (verdict efa), but the job did not succeed"
@@ -24,10 +25,10 @@ func refuseRun(state State, end outcome, log []byte) *refusal.Refusal {
 		"read driver.log next to the report, fix the error, then pulumi up")
 	refused.Context = []string{fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence",
 		state.SubmissionID, statusText(state, end), *state.WorldSize, state.Expectations.WorldSize)}
-	if end.job.Status == rayapi.Failed {
+	if end.Job.Status == rayapi.Failed {
 		refused.Output = tail(string(log), outputLines)
 		if len(refused.Output) == 0 { // the driver never started
-			refused.Output = tail(end.job.Message, outputLines)
+			refused.Output = tail(end.Job.Message, outputLines)
 		}
 	}
 	refused.ReportPath = state.ReportPath
@@ -57,18 +58,18 @@ func refuse(state State, code, summary, next string) *refusal.Refusal {
 	return refused
 }
 
-func statusText(state State, end outcome) string {
+func statusText(state State, end follow.Outcome) string {
 	switch {
-	case end.stillActive:
-		return fmt.Sprintf("%s, did not stop at its deadline of %d s", end.job.Status, state.DeadlineSeconds)
-	case end.timedOut:
+	case end.StillActive:
+		return fmt.Sprintf("%s, did not stop at its deadline of %d s", end.Job.Status, state.DeadlineSeconds)
+	case end.TimedOut:
 		return fmt.Sprintf("stopped at its deadline of %d s", state.DeadlineSeconds)
-	case end.job.Status == "":
+	case end.Job.Status == "":
 		return "not known to Ray"
-	case end.job.ExitCode != nil:
-		return fmt.Sprintf("%s (exit status %d)", end.job.Status, *end.job.ExitCode)
+	case end.Job.ExitCode != nil:
+		return fmt.Sprintf("%s (exit status %d)", end.Job.Status, *end.Job.ExitCode)
 	default:
-		return string(end.job.Status)
+		return string(end.Job.Status)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite golden files") //nolint:gocheck
 // judged is a state with what its job left.
 type judged struct {
 	state State
-	end   outcome
+	end   follow.Outcome
 	log   string
 }
 
@@ -43,13 +44,13 @@ func notEFA() judged {
 		{Code: "plugin-not-found", Severity: report.Error, Rank: new(1), Text: "the same on another rank"},
 		{Code: "net-unpinned", Severity: report.Warning, Text: "NCCL_NET is not set", Cause: "c", Next: "n"},
 	}
-	return judged{state, outcome{job: rayapi.Job{Status: rayapi.Succeeded, ExitCode: new(0)}}, ""}
+	return judged{state, follow.Outcome{Job: rayapi.Job{Status: rayapi.Succeeded, ExitCode: new(0)}}, ""}
 }
 
 func crash() judged {
 	j := notEFA()
 	j.state.Verdict, j.state.Rehearsed, j.state.Findings = report.EFA, true, nil
-	j.end.job = rayapi.Job{Status: rayapi.Failed, ExitCode: new(1)}
+	j.end.Job = rayapi.Job{Status: rayapi.Failed, ExitCode: new(1)}
 	j.log = "Traceback (most recent call last):\n  File \"train.py\", line 3\n\nValueError: \x1b[31mboom\x1b[0m\n"
 	return j
 }
@@ -57,7 +58,7 @@ func crash() judged {
 func hang() judged {
 	j := notEFA()
 	j.state.Verdict, j.state.DeadlineSeconds = report.Inconclusive, 120
-	j.end = outcome{job: rayapi.Job{Status: rayapi.Stopped}, timedOut: true}
+	j.end = follow.Outcome{Job: rayapi.Job{Status: rayapi.Stopped}, TimedOut: true}
 	return j
 }
 
@@ -115,7 +116,7 @@ func TestRefusals(t *testing.T) {
 func TestRefusalFitsAScreen(t *testing.T) {
 	t.Parallel()
 	j := notEFA()
-	j.end.job.Status, j.log = rayapi.Failed, strings.Repeat(strings.Repeat("ä", 500)+"\n", 100)
+	j.end.Job.Status, j.log = rayapi.Failed, strings.Repeat(strings.Repeat("ä", 500)+"\n", 100)
 	for i := range 50 {
 		j.state.Findings = append(j.state.Findings, report.Finding{
 			Code: "code-" + strings.Repeat("x", i), Severity: report.Warning, Text: strings.Repeat("t", 1000) + "\nsecond line",

@@ -9,6 +9,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
@@ -16,18 +17,18 @@ import (
 type State struct {
 	jobs.Inputs
 
-	Verdict        report.Verdict   `pulumi:"verdict"`
-	Findings       []report.Finding `pulumi:"findings"`
-	Ranks          []report.Rank    `pulumi:"ranks"`
-	SubmissionID   string           `pulumi:"submissionId"`
-	JobStatus      rayapi.JobStatus `pulumi:"jobStatus"`
-	Attempt        int              `pulumi:"attempt"`
-	ProofHash      string           `pulumi:"proofHash"`
-	ReportPath     string           `pulumi:"reportPath"`
-	StepsPerSecond *float64         `pulumi:"stepsPerSecond,optional"`
-	FinalLoss      *float64         `pulumi:"finalLoss,optional"`
-	WorldSize      *int             `pulumi:"worldSize,optional"`
-	Counters       *jobs.Counters   `pulumi:"efaCounters,optional"`
+	Verdict        report.Verdict     `pulumi:"verdict"`
+	Findings       []report.Finding   `pulumi:"findings"`
+	Ranks          []report.Rank      `pulumi:"ranks"`
+	SubmissionID   string             `pulumi:"submissionId"`
+	JobStatus      rayapi.JobStatus   `pulumi:"jobStatus"`
+	Attempt        int                `pulumi:"attempt"`
+	ProofHash      string             `pulumi:"proofHash"`
+	ReportPath     string             `pulumi:"reportPath"`
+	StepsPerSecond *float64           `pulumi:"stepsPerSecond,optional"`
+	FinalLoss      *float64           `pulumi:"finalLoss,optional"`
+	WorldSize      *int               `pulumi:"worldSize,optional"`
+	Counters       *evidence.Counters `pulumi:"efaCounters,optional"`
 	// Nodes and Pods describe the cluster before the job; empty if no job was submitted.
 	Nodes     []jobs.Node `pulumi:"nodes"`
 	Pods      []jobs.Pod  `pulumi:"pods"`

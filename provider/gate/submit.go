@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -95,7 +96,7 @@ func (o operation) jobEnvironment(record attempt.Record) (map[string]string, err
 		"RAYTRAIN_ATTEMPT":       strconv.Itoa(record.Number),
 		"RAYTRAIN_CONFIG":        string(config),
 		// Later than the gate's own stop; it applies if no gate is running.
-		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(in.DeadlineSeconds + int(2*stopTimeout/time.Second)),
+		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(in.DeadlineSeconds + int(2*follow.StopTimeout/time.Second)),
 		// By default Ray shows equal lines of several ranks once, and colors them.
 		"RAY_DEDUP_LOGS":   "0",
 		"RAY_COLOR_PREFIX": "0",

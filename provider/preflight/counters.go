@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 )
 
 // CounterScript prints "DEVICE COUNTER VALUE" for each readable EFA hardware counter of a pod. The
@@ -114,11 +114,11 @@ func ParseCounters(output string) (Reading, error) {
 
 // Increase returns the increase of the counters; nil when either reading is missing, or when the
 // devices differ, as after a pod's replacement.
-func Increase(before, after Readings) *jobs.Counters {
+func Increase(before, after Readings) *evidence.Counters {
 	if before == nil || len(before) != len(after) {
 		return nil
 	}
-	var sum jobs.Counters
+	var sum evidence.Counters
 	for pod, start := range before {
 		deltas := difference(start, after[pod])
 		if deltas == nil {

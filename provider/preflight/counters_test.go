@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 )
 
@@ -34,7 +34,7 @@ func TestReadAndMoved(t *testing.T) {
 		"a": "efa0/ports/1 tx_bytes 110\nefa0/ports/1 rx_bytes 220\n",
 		"b": "efa0/ports/1 tx_bytes 1\nefa0/ports/1 rx_bytes 2\nefa0/ports/1 rdma_write_bytes 8\nefa0/ports/1 rdma_read_bytes 7\n",
 	}), []string{"a", "b"})
-	assert.Equal(t, &jobs.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, preflight.Increase(before, after),
+	assert.Equal(t, &evidence.Counters{TxBytes: 103, RxBytes: 207, Devices: 2}, preflight.Increase(before, after),
 		"the larger of send and RDMA, not their sum")
 	assert.Nil(t, preflight.Increase(nil, after))
 	assert.Nil(t, preflight.Increase(before, nil))
