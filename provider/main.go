@@ -61,6 +61,7 @@ func run(ctx context.Context) error {
 		AbandonCluster: os.Getenv(gate.AbandonVariable),
 		Now:            time.Now,
 		Sleep:          sleep,
+		Info:           func(ctx context.Context, text string) { p.GetLogger(ctx).Info(text) },
 		Warn:           func(ctx context.Context, text string) { p.GetLogger(ctx).Warning(text) },
 		Events:         eventlog.FromEnvironment(),
 		Log:            func(ctx context.Context, line string) { p.GetLogger(ctx).InfoStatus(line) },

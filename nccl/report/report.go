@@ -140,7 +140,7 @@ type Rank struct {
 	// Communicator and Run are the ID and Run of a communicator in the report.
 	Communicator string  `json:"communicator,omitempty"`
 	Run          int     `json:"run,omitempty"`
-	Traffic      Traffic `json:"traffic,omitempty"`
+	Traffic      Traffic `json:"traffic,omitempty" pulumi:"traffic,optional"`
 }
 
 // Finding is one thing that the evidence shows, with the line that it is based on.

@@ -52,6 +52,9 @@ func (p Proof) Matches(hash string) bool {
 	return hash != "" && (hash == p.Hash || hash == p.legacy)
 }
 
+// specName is the name of the value that holds the spec of the RayCluster.
+const specName = "rayClusterSpec"
+
 // proofVersion is the version of the encoding in proofText. Another version invalidates every
 // proof, so it changes only when a value's meaning changes.
 const proofVersion = 2
@@ -79,7 +82,7 @@ func proofValues(in jobs.Inputs, code Code) []value {
 		{name: "instanceType", value: in.InstanceType},
 		// Jobs run on this cluster.
 		{name: "rayCluster", value: in.RayCluster},
-		{name: "rayClusterSpec", value: canonical(in.RayClusterSpec)},
+		{name: specName, value: canonical(in.RayClusterSpec)},
 		{name: "expectations.worldSize", value: expectations.WorldSize},
 		{name: "expectations.nodes", value: expectations.Nodes},
 		{name: "expectations.gpusPerNode", value: expectations.GPUsPerNode},

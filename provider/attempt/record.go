@@ -20,6 +20,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -46,6 +47,10 @@ type Record struct {
 	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is never
 	// adopted.
 	Settled bool `json:"settled"`
+	// Verdict and JobStatus are the outcome of an attempt that was judged; empty for any other, and in
+	// records of earlier releases.
+	Verdict   report.Verdict   `json:"verdict,omitempty"`
+	JobStatus rayapi.JobStatus `json:"jobStatus,omitempty"`
 }
 
 // nameLength leaves room in a submission id, which has at most 63 characters,

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/follow"
@@ -65,6 +66,7 @@ func (o operation) stillActive(end follow.Outcome) []report.Finding {
 func (o operation) attempted(begun run) State {
 	state := unproven(o.in, o.env.Rehearsed)
 	state.ProofHash = o.proof.Hash
+	state.CodeRevision = train.Revision(o.env.Code)
 	state.Attempt = begun.number
 	state.SubmissionID = begun.record.SubmissionID
 	state.AccountID = begun.account

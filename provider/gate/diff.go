@@ -12,15 +12,26 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 )
 
-// Diff reports a change for every changed input, for a missing proof, and always for a failed
-// state. Otherwise an update after a failed one would succeed without a new job.
-func (t TrainingJob) Diff(_ context.Context, req infer.DiffRequest[jobs.Inputs, State]) (infer.DiffResponse, error) {
+// Diff reports a change for every changed input, for a missing proof, and always for a state that
+// failed or that contradicts itself or the record in the cluster. Otherwise an update after a failed
+// one would succeed without a new job.
+func (t TrainingJob) Diff(
+	ctx context.Context, req infer.DiffRequest[jobs.Inputs, State],
+) (infer.DiffResponse, error) {
 	proof, err := t.proof(req.Inputs)
 	if err != nil {
 		return infer.DiffResponse{}, err
 	}
-	return changes(req.State, req.Inputs, proof), nil
+	response := changes(req.State, req.Inputs, proof)
+	if !response.DeleteBeforeReplace && t.recordProblem(ctx, req.ID, req.State) != "" {
+		response.HasChanges = true
+		response.DetailedDiff[verdictOutput] = p.PropertyDiff{Kind: p.Update}
+	}
+	return response, nil
 }
+
+// verdictOutput is the name of the verdict among the outputs.
+const verdictOutput = "verdict"
 
 // isPlace reports whether an input determines where the record and the job are. A change replaces
 // the resource, because an update would leave the old job running.
@@ -46,8 +57,8 @@ func changes(state State, in jobs.Inputs, proof attempt.Proof) p.DiffResponse {
 	if !proof.Matches(state.ProofHash) {
 		detail["proofHash"] = p.PropertyDiff{Kind: p.Update}
 	}
-	if !state.passed() {
-		detail["verdict"] = p.PropertyDiff{Kind: p.Update}
+	if !state.passed() || state.contradiction() != "" {
+		detail[verdictOutput] = p.PropertyDiff{Kind: p.Update}
 	}
 	return p.DiffResponse{
 		HasChanges:   len(detail) > 0,

@@ -35,6 +35,7 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
+	begun.record.Verdict, begun.record.JobStatus = state.Verdict, state.JobStatus
 	// This is last, so that an update that is killed earlier judges the attempt again.
 	if err := o.settle(ctx, begun.record); err != nil {
 		// The verdict is still valid. The next update judges a failed attempt again instead of running a

@@ -73,8 +73,8 @@ type world struct {
 	// spoil changes a job's files before they are collected.
 	spoil func(node, name string, text []byte) (string, []byte)
 
-	// warnings are what the user was shown.
-	warnings []string
+	// infos and warnings are what the user was shown.
+	infos, warnings []string
 
 	evidence string
 	inputs   map[string]property.Value
@@ -109,7 +109,7 @@ func newWorld(t *testing.T) *world {
 			return cluster{w}, w.connectErr
 		},
 		Code: []byte("code"), Entrypoint: "python -m raytrain_job",
-		Now: w.time, Sleep: w.sleep, Log: func(context.Context, string) {}, Warn: w.warn,
+		Now: w.time, Sleep: w.sleep, Log: func(context.Context, string) {}, Info: w.info, Warn: w.warn,
 	}
 	w.inputs = map[string]property.Value{
 		"kubeconfig": property.New(kubeconfig).WithSecret(true), "clusterName": property.New("c"),
@@ -174,6 +174,12 @@ func (w *world) warn(_ context.Context, text string) {
 	w.clock.Lock()
 	defer w.clock.Unlock()
 	w.warnings = append(w.warnings, text)
+}
+
+func (w *world) info(_ context.Context, text string) {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	w.infos = append(w.infos, text)
 }
 
 type cluster struct{ w *world }

@@ -46,16 +46,6 @@ type run struct {
 	notes []report.Finding
 }
 
-// proved reports whether the cluster's record is that of the state's proof.
-func (o operation) proved(ctx context.Context, state State) (bool, error) {
-	record, err := o.store.Load(ctx)
-	if err != nil {
-		return false, err
-	}
-	return record != nil && record.Instance == o.instance && record.Number == state.Attempt &&
-		record.ProofHash == state.ProofHash, nil
-}
-
 // execute runs or adopts a job and judges it; it returns the state and the resource's instance. An
 // error means that no attempt was started. After that, every outcome is stored in the state, so
 // that destroy can find and stop the job. A create that was interrupted before it had an instance

@@ -23,7 +23,7 @@ func NewProvider(env Environment) p.Provider {
 	// would show old values.
 	provider.Update = func(ctx context.Context, req p.UpdateRequest) (p.UpdateResponse, error) {
 		response, err := update(ctx, req)
-		verdict := response.Properties.Get("verdict")
+		verdict := response.Properties.Get(verdictOutput)
 		if err == nil && req.DryRun && verdict.IsString() && verdict.AsString() == string(jobs.VerdictNone) {
 			for _, name := range outputsOfARun() {
 				response.Properties = response.Properties.Set(name, property.New(property.Computed))

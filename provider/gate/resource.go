@@ -42,8 +42,8 @@ type Environment struct {
 	Sleep          func(ctx context.Context, d time.Duration) error
 	// Log shows the user one line of progress.
 	Log func(ctx context.Context, line string)
-	// Warn shows a warning to the user.
-	Warn func(ctx context.Context, text string)
+	// Info shows the user a text that stays visible after the update, Warn a warning.
+	Info, Warn func(ctx context.Context, text string)
 	// Events receives the refusal of a failed update.
 	Events eventlog.Log
 }
@@ -123,24 +123,29 @@ func (t TrainingJob) Update(
 		return infer.UpdateResponse[State]{}, err
 	}
 	stored := infer.UpdateResponse[State]{Output: req.State.withInputs(req.Inputs)}
-	proven := req.State.passed() && proof.Matches(req.State.ProofHash)
+	reason := t.rerunReason(req.State, req.Inputs, proof)
 	if req.DryRun {
-		if !proven {
-			return infer.UpdateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
+		if reason == "" {
+			reason = t.recordProblem(ctx, req.ID, req.State)
 		}
-		return stored, nil
+		if reason == "" {
+			return stored, nil
+		}
+		t.env.Info(ctx, "this update runs the job again: "+reason)
+		return infer.UpdateResponse[State]{Output: unproven(req.Inputs, t.env.Rehearsed)}, nil
 	}
 	operation, err := t.prepare(ctx, name, instance, req.Inputs, req.State)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
 	}
-	if proven {
+	if reason == "" {
 		// The cluster behind a new kubeconfig may be another one, which has no such record.
-		proven, err = operation.proved(ctx, req.State)
+		reason, err = operation.compareRecord(ctx, req.State)
 	}
-	if err != nil || proven {
+	if err != nil || reason == "" {
 		return stored, err
 	}
+	t.env.Info(ctx, "running the job again: "+reason)
 	state, _, err := operation.execute(ctx)
 	if err != nil {
 		return infer.UpdateResponse[State]{}, err
@@ -157,19 +162,6 @@ func (t TrainingJob) fail(ctx context.Context, state State) error {
 		}
 	}
 	return state.failure()
-}
-
-// Read returns the stored state, and for a failed state the same error again.
-func (t TrainingJob) Read(
-	_ context.Context, req infer.ReadRequest[jobs.Inputs, State],
-) (infer.ReadResponse[jobs.Inputs, State], error) {
-	if _, _, err := splitID(req.ID); err != nil {
-		return infer.ReadResponse[jobs.Inputs, State]{}, err
-	}
-	if req.State.Verdict == "" {
-		return infer.ReadResponse[jobs.Inputs, State]{}, fmt.Errorf("importing %q: %w", req.ID, errNoImport)
-	}
-	return infer.ReadResponse[jobs.Inputs, State](req), req.State.failure()
 }
 
 var errNoImport = errors.New("a TrainingJob cannot be imported; next: declare it in the program " +

@@ -17,13 +17,15 @@ import (
 type State struct {
 	jobs.Inputs
 
-	Verdict        report.Verdict     `pulumi:"verdict"`
-	Findings       []report.Finding   `pulumi:"findings"`
-	Ranks          []report.Rank      `pulumi:"ranks"`
-	SubmissionID   string             `pulumi:"submissionId"`
-	JobStatus      rayapi.JobStatus   `pulumi:"jobStatus"`
-	Attempt        int                `pulumi:"attempt"`
-	ProofHash      string             `pulumi:"proofHash"`
+	Verdict      report.Verdict   `pulumi:"verdict"`
+	Findings     []report.Finding `pulumi:"findings"`
+	Ranks        []report.Rank    `pulumi:"ranks"`
+	SubmissionID string           `pulumi:"submissionId"`
+	JobStatus    rayapi.JobStatus `pulumi:"jobStatus"`
+	Attempt      int              `pulumi:"attempt"`
+	ProofHash    string           `pulumi:"proofHash"`
+	// CodeRevision is train.Revision of the training code that ran; empty in states of earlier releases.
+	CodeRevision   string             `pulumi:"codeRevision,optional"`
 	ReportPath     string             `pulumi:"reportPath"`
 	StepsPerSecond *float64           `pulumi:"stepsPerSecond,optional"`
 	FinalLoss      *float64           `pulumi:"finalLoss,optional"`
@@ -47,11 +49,15 @@ func (s State) failure() error {
 	if s.passed() {
 		return nil
 	}
-	text := "the state has no verdict; next: pulumi up"
+	return infer.ResourceInitFailedError{Reasons: []string{s.failureText()}}
+}
+
+// failureText returns why the state does not pass.
+func (s State) failureText() string {
 	if s.Refusal != nil {
-		text = s.Refusal.Error()
+		return s.Refusal.Error()
 	}
-	return infer.ResourceInitFailedError{Reasons: []string{text}}
+	return "the state has no verdict; next: pulumi up"
 }
 
 // withInputs returns the state with other inputs.
