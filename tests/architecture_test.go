@@ -38,7 +38,8 @@ func parts() []part {
 			"internal/capacity", "internal/image", "internal/refusal", "internal/region",
 			"internal/settings", "cluster",
 		}},
-		{folder: "jobs", imports: []string{"jobs/train", "nccl/report"}},
+		{folder: "jobs", imports: []string{"jobs/script", "jobs/train", "nccl/report"}},
+		{folder: "jobs/script", without: withoutPlatform},
 		{folder: "jobs/train", without: withoutPlatform},
 		{folder: "internal"},
 		{folder: "internal/diagnosis", without: withoutPlatform, imports: []string{
@@ -53,7 +54,13 @@ func parts() []part {
 			"internal", "infra", "cluster", "workloads", "jobs", "nccl/report",
 		}},
 		// The gate.
-		{folder: "provider", imports: []string{"internal/eventlog", "internal/refusal", "jobs", "nccl", "rayapi"}},
+		{folder: "provider", imports: []string{
+			"internal/eventlog", "internal/refusal", "jobs", "nccl", "provider", "rayapi",
+		}},
+		{folder: "provider/evidence", without: withoutPlatform,
+			imports: []string{"internal/refusal", "nccl", "rayapi"}},
+		{folder: "provider/follow", without: withoutPlatform,
+			imports: []string{"provider/evidence", "rayapi"}},
 		{folder: "rayapi", without: withoutPlatform},
 		{folder: "rayapi/forward", imports: []string{"rayapi"}},
 		// The verdict.

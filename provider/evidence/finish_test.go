@@ -237,13 +237,13 @@ func TestGapsAreExplained(t *testing.T) {
 		{rayapi.ErrUnreachable, "could not be read", "pulumi up"},
 	}
 	for _, test := range tests {
-		found := gap(test.gaps)
+		found := gap(Run{Gaps: test.gaps, Again: "pulumi up"})
 		assert.Equal(t, "evidence-incomplete", found.Code)
 		assert.Equal(t, report.Error, found.Severity)
 		assert.Contains(t, found.Cause, test.cause)
 		assert.Contains(t, found.Next, test.next)
 	}
-	long := gap(fmt.Errorf("x: %w: %s", ErrStale, strings.Repeat("é", gapText)))
+	long := gap(Run{Gaps: fmt.Errorf("x: %w: %s", ErrStale, strings.Repeat("é", gapText))})
 	assert.LessOrEqual(t, len(long.Text), gapText+len(" ..."))
 	assert.True(t, strings.HasSuffix(long.Text, "é ..."), "no half character, and it says that there is more")
 }

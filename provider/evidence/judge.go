@@ -17,6 +17,11 @@ import (
 // Run is everything that is known about a finished job.
 type Run struct {
 	Expected
+	// Script reports that the job ran a user's own script: each node leaves a manifest, and each
+	// process that used NCCL a log (jobs/script). Otherwise each rank leaves both (jobs/train).
+	Script bool
+	// Again is the command that runs the job again, such as "pulumi up".
+	Again string
 	// Provider is the libfabric provider that the gate requires.
 	Provider string
 	// Status is the job's last known status; empty when the head no longer knows the job.
@@ -63,12 +68,13 @@ type Judgement struct {
 // Judge judges a run. The logs decide the verdict. All other evidence can only change efa to
 // inconclusive.
 func Judge(ctx context.Context, run Run) (Judgement, error) {
-	list, found := manifests(run.Files, run.Expected)
-	found = append(found, checkRanks(list, run.Files, run.Expected)...)
-	found = append(found, checkRun(run)...)
-
-	last, earlier := logs(run.Files, list)
-	// A script that fails before it communicates writes no log. checkRanks has reported what is
+	left := ofRanks(run)
+	if run.Script {
+		left = ofScript(run)
+	}
+	found := append(left.found, checkRun(run)...)
+	last, earlier := left.last, left.earlier
+	// A script that fails before it communicates writes no log. The findings say what is
 	// missing.
 	verdict := report.Report{
 		Verdict:       report.Inconclusive,
@@ -110,18 +116,18 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	} else {
 		verdict.Findings = ordered(verdict.Findings, found)
 	}
-	placeRanks(verdict.Ranks, list)
-	return Judgement{Report: verdict, Manifests: list, Result: result(run.Files)}, nil
+	placeRanks(verdict.Ranks, run.Files)
+	return Judgement{Report: verdict, Manifests: left.manifests, Result: result(run.Files)}, nil
 }
 
-// placeRanks adds facts from the manifests to the ranks.
-func placeRanks(ranks []report.Rank, manifests []Manifest) {
+// placeRanks adds the node to each rank: that of its log.
+func placeRanks(ranks []report.Rank, files []File) {
+	nodes := make(map[string]string, len(files))
+	for _, file := range files {
+		nodes[file.Name] = file.Node
+	}
 	for i := range ranks {
-		for _, manifest := range manifests {
-			if manifest.Rank == ranks[i].Rank {
-				ranks[i].Node = manifest.Node
-			}
-		}
+		ranks[i].Node = nodes[ranks[i].File]
 		if ranks[i].Channels == nil {
 			ranks[i].Channels = map[string]int{}
 		}
@@ -135,7 +141,7 @@ func failedEarly(run Run) report.Finding {
 		Severity: report.Error,
 		Text:     "job " + run.SubmissionID + " failed, and no rank left an NCCL log",
 		Cause:    "the script failed before any rank communicated",
-		Next:     "fix the error at the end of driver.log, next to the report, then pulumi up",
+		Next:     "fix the error at the end of driver.log, next to the report, then " + run.Again,
 	}
 }
 
@@ -158,27 +164,6 @@ func weight(s report.Severity) int {
 	default:
 		return 2
 	}
-}
-
-// logs returns the NCCL files that the last manifests name, and those of earlier attempts of Ray
-// Train.
-func logs(files []File, list []Manifest) (last, earlier []nccl.Source) {
-	named := map[string]bool{}
-	for _, manifest := range list {
-		if file := ncclFile(manifest, files); file != nil {
-			named[file.Name] = true
-		}
-	}
-	for _, file := range files {
-		switch {
-		case !strings.HasSuffix(file.Name, ".log"):
-		case named[file.Name]:
-			last = append(last, nccl.BytesSource(file.Name, file.Text))
-		default:
-			earlier = append(earlier, nccl.BytesSource(file.Name, file.Text))
-		}
-	}
-	return last, earlier
 }
 
 // judgeEarlier returns a warning about an earlier attempt of Ray Train that did not use EFA: the last
@@ -225,11 +210,11 @@ func checkRun(run Run) []report.Finding {
 			Cause: "the head restarted while the job ran, often because it ran out of memory, " +
 				"so the job's result is unknown",
 			Next: "kubectl -n NAMESPACE describe pod -l ray.io/node-type=head (see Last State), " +
-				"then pulumi up",
+				"then " + run.Again,
 		})
 	}
 	if run.Gaps != nil {
-		found = append(found, gap(run.Gaps))
+		found = append(found, gap(run))
 	}
 	return append(found, checkCounters(run)...)
 }
@@ -239,11 +224,12 @@ func checkRun(run Run) []report.Finding {
 const gapText = 2000
 
 // gap returns the finding about files that could not be read. The most serious reason decides.
-func gap(gaps error) report.Finding {
+func gap(run Run) report.Finding {
+	gaps := run.Gaps
 	found := report.Finding{
 		Code: "evidence-incomplete", Severity: report.Error, Text: oneLine(gaps.Error()),
 		Cause: "some files could not be read completely",
-		Next:  "pulumi up, while head and workers are running",
+		Next:  run.Again + ", while head and workers are running",
 	}
 	if len(found.Text) > gapText {
 		found.Text = strings.ToValidUTF8(found.Text[:gapText], "") + " ..."
@@ -252,7 +238,7 @@ func gap(gaps error) report.Finding {
 	case errors.Is(gaps, ErrForeignName):
 		found.Cause = "the Ray head returned an unexpected node id or file name, which was ignored"
 		found.Next = "check which other program writes to that folder or serves the head's address " +
-			"(kubectl get pods,services), then pulumi up"
+			"(kubectl get pods,services), then " + run.Again
 	case errors.Is(gaps, ErrTooMuch):
 		found.Cause = fmt.Sprintf(
 			"the job left more than %d files or %d MiB, or one file above %d MiB; "+
@@ -261,13 +247,13 @@ func gap(gaps error) report.Finding {
 			maxBytes>>20,
 			rayapi.MaxLogBytes>>20,
 		)
-		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then pulumi up"
+		found.Next = "set NCCL_DEBUG=INFO in the job's environment, then " + run.Again
 	case errors.Is(gaps, ErrStale):
 		found.Cause = "a worker node or its files were gone after the job; " +
 			"copies made while it ran may be incomplete"
 		found.Next = "find the node that was removed (kubectl get nodes,pods -A -o wide) " +
 			"and the reason in the status of " +
-			"its instance, then pulumi up"
+			"its instance, then " + run.Again
 	}
 	return found
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -37,6 +38,43 @@ type Expected struct {
 	Nonce        string
 	WorldSize    int
 	Nodes        int
+}
+
+// gathered is what is judged of a job.
+type gathered struct {
+	manifests []Manifest
+	// last holds the logs that are judged, earlier those of earlier attempts of Ray Train.
+	last, earlier []nccl.Source
+	found         []report.Finding
+}
+
+// ofRanks returns what the ranks of the built-in training left.
+func ofRanks(run Run) gathered {
+	list, found := manifests(run.Files, run.Expected)
+	found = append(found, checkRanks(list, run)...)
+	last, earlier := rankLogs(run.Files, list)
+	return gathered{manifests: list, last: last, earlier: earlier, found: found}
+}
+
+// rankLogs returns the NCCL files that the last manifests name, and those of earlier attempts of Ray
+// Train.
+func rankLogs(files []File, list []Manifest) (last, earlier []nccl.Source) {
+	named := map[string]bool{}
+	for _, manifest := range list {
+		if file := ncclFile(manifest, files); file != nil {
+			named[file.Name] = true
+		}
+	}
+	for _, file := range files {
+		switch {
+		case !strings.HasSuffix(file.Name, ".log"):
+		case named[file.Name]:
+			last = append(last, nccl.BytesSource(file.Name, file.Text))
+		default:
+			earlier = append(earlier, nccl.BytesSource(file.Name, file.Text))
+		}
+	}
+	return last, earlier
 }
 
 // manifests returns the manifests among the files. A manifest of another run, or from another node
@@ -104,7 +142,8 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 }
 
 // checkRanks returns which ranks, nodes and NCCL files are missing.
-func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
+func checkRanks(list []Manifest, run Run) []report.Finding {
+	files, want := run.Files, run.Expected
 	var found []report.Finding
 	present := map[int]bool{}
 	nodes := map[string]bool{}
@@ -142,7 +181,7 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 				strings.Join(missing, ", "),
 			),
 			Cause: "the ranks never started, or their node's files can no longer be read",
-			Next:  "read the end of driver.log next to the report, then pulumi up",
+			Next:  "read the end of driver.log next to the report, then " + run.Again,
 		})
 	}
 	if len(missing) == 0 && len(nodes) != want.Nodes {
@@ -151,7 +190,7 @@ func checkRanks(list []Manifest, files []File, want Expected) []report.Finding {
 			Severity: report.Error,
 			Text:     fmt.Sprintf("ranks ran on %d nodes, required: %d", len(nodes), want.Nodes),
 			Cause:    "Ray placed the ranks differently, so the network between the nodes was not used as required",
-			Next:     "pulumi up; if it happens again, compare `ray status` with the expected GPUs of each node",
+			Next:     run.Again + "; if it happens again, compare `ray status` with the expected GPUs of each node",
 		})
 	}
 	return found

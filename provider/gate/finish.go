@@ -133,7 +133,7 @@ func (o operation) judge(
 			SubmissionID: begun.record.SubmissionID, Nonce: begun.record.Nonce,
 			WorldSize: o.in.Expectations.WorldSize, Nodes: o.in.Expectations.Nodes,
 		},
-		Provider: o.in.Expectations.Provider, Status: end.Job.Status,
+		Provider: o.in.Expectations.Provider, Status: end.Job.Status, Again: "pulumi up",
 		Files: gathered.files, Gaps: gathered.gaps,
 		Counters: gathered.counters, RequireEFACounters: o.in.Expectations.RequireEFACounters,
 	})
