@@ -20,13 +20,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
 )
 
+// patience is how long a test waits for a state, which a busy machine reaches late.
+const patience = 2 * time.Minute
+
 // waitPod waits until a pod is as wanted and returns it.
-func (c *cluster) waitPod(
-	namespace, name string, limit time.Duration, wanted func(*corev1.Pod) bool,
-) *corev1.Pod {
+func (c *cluster) waitPod(namespace, name string, wanted func(*corev1.Pod) bool) *corev1.Pod {
 	c.t.Helper()
 	var pod *corev1.Pod
-	deadline := time.Now().Add(limit)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		var err error
 		pod, err = c.client.CoreV1().Pods(namespace).Get(c.t.Context(), name, metav1.GetOptions{})
@@ -46,7 +47,7 @@ func (c *cluster) createPod(pod *corev1.Pod) {
 	require.Eventually(c.t, func() bool {
 		_, err := c.client.CoreV1().ServiceAccounts(pod.Namespace).Get(c.t.Context(), "default", metav1.GetOptions{})
 		return err == nil
-	}, 20*time.Second, 50*time.Millisecond)
+	}, patience, 50*time.Millisecond)
 	_, err := c.client.CoreV1().Pods(pod.Namespace).Create(c.t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(c.t, err)
 }
@@ -133,7 +134,7 @@ while true; do sleep 0.1; done`))
 		}
 		began := time.Now()
 		c.createPod(pod)
-		got := c.waitPod("default", "lives", 30*time.Second, isReady)
+		got := c.waitPod("default", "lives", isReady)
 		t.Logf("ready %.2f s after creation", time.Since(began).Seconds())
 		assert.Equal(t, corev1.PodRunning, got.Status.Phase)
 		assert.Regexp(t, `^127\.0\.0\.1:5000/ray-train@sha256:[0-9a-f]{64}$`, got.Status.ContainerStatuses[0].ImageID)
@@ -151,12 +152,12 @@ while true; do sleep 0.1; done`))
 		require.Eventually(t, func() bool {
 			_, err := c.client.CoreV1().Pods("default").Get(t.Context(), "lives", metav1.GetOptions{})
 			return apierrors.IsNotFound(err)
-		}, 15*time.Second, 50*time.Millisecond)
+		}, patience, 50*time.Millisecond)
 	})
 
 	t.Run("restarts what fails, with its log kept", func(t *testing.T) {
 		c.createPod(testPod("fails", shell("main", "echo run; exit 9")))
-		got := c.waitPod("default", "fails", 30*time.Second, func(pod *corev1.Pod) bool {
+		got := c.waitPod("default", "fails", func(pod *corev1.Pod) bool {
 			s := pod.Status.ContainerStatuses
 			return len(s) == 1 && s[0].State.Waiting != nil && s[0].State.Waiting.Reason == "CrashLoopBackOff"
 		})
@@ -171,30 +172,30 @@ while true; do sleep 0.1; done`))
 		pod := testPod("completes", shell("main", "echo done"))
 		pod.Spec.RestartPolicy = corev1.RestartPolicyNever
 		c.createPod(pod)
-		c.waitPod("default", "completes", 30*time.Second, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded })
+		c.waitPod("default", "completes", func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodSucceeded })
 	})
 
 	t.Run("says what is missing", func(t *testing.T) {
 		unknown := testPod("unknown-image", shell("main", "true"))
 		unknown.Spec.Containers[0].Image = "127.0.0.1:5000/nothing:v1"
 		c.createPod(unknown)
-		c.waitPod("default", "unknown-image", 30*time.Second, waitsFor("ImagePullBackOff"))
+		c.waitPod("default", "unknown-image", waitsFor("ImagePullBackOff"))
 
 		secretless := testPod("secretless", shell("main", `echo "$TOKEN"; sleep 1000`))
 		secretless.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "TOKEN", ValueFrom: &corev1.EnvVarSource{
 			SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "late"}, Key: "token"},
 		}}}
 		c.createPod(secretless)
-		c.waitPod("default", "secretless", 30*time.Second, waitsFor("CreateContainerConfigError"))
+		c.waitPod("default", "secretless", waitsFor("CreateContainerConfigError"))
 		_, err := c.client.CoreV1().Secrets("default").Create(t.Context(), &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Name: "late"}, StringData: map[string]string{"token": "there"},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
-		c.waitPod("default", "secretless", 30*time.Second, isReady)
+		c.waitPod("default", "secretless", isReady)
 
 		absent := testPod("no-program", corev1.Container{Name: "main", Image: trainingImage, Command: []string{"no-such-program"}})
 		c.createPod(absent)
-		got := c.waitPod("default", "no-program", 30*time.Second, waitsFor("CrashLoopBackOff"))
+		got := c.waitPod("default", "no-program", waitsFor("CrashLoopBackOff"))
 		assert.Contains(t, got.Status.ContainerStatuses[0].LastTerminationState.Terminated.Message, "executable file not found in $PATH")
 	})
 
@@ -205,7 +206,7 @@ while true; do sleep 0.1; done`))
 			PeriodSeconds: 1, FailureThreshold: 2,
 		}
 		c.createPod(pod)
-		got := c.waitPod("default", "hangs", 30*time.Second, func(pod *corev1.Pod) bool {
+		got := c.waitPod("default", "hangs", func(pod *corev1.Pod) bool {
 			return len(pod.Status.ContainerStatuses) == 1 && pod.Status.ContainerStatuses[0].RestartCount > 0
 		})
 		assert.Equal(t, int32(137), got.Status.ContainerStatuses[0].LastTerminationState.Terminated.ExitCode)
@@ -223,7 +224,7 @@ while true; do sleep 0.1; done`))
 			PreStop:   &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"touch", "/data/ended"}}},
 		}
 		c.createPod(pod)
-		c.waitPod("default", "hooks", 30*time.Second, isReady)
+		c.waitPod("default", "hooks", isReady)
 		folder := filepath.Join(c.dir, node, "host", "var", "hooks")
 		require.FileExists(t, filepath.Join(folder, "begun"))
 		require.NoFileExists(t, filepath.Join(folder, "ended"))
@@ -231,12 +232,12 @@ while true; do sleep 0.1; done`))
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(filepath.Join(folder, "ended"))
 			return err == nil
-		}, 20*time.Second, 50*time.Millisecond)
+		}, patience, 50*time.Millisecond)
 	})
 
 	t.Run("goes on while its kubelet restarts", func(t *testing.T) {
 		c.createPod(testPod("outlives", shell("main", "while true; do sleep 0.1; done")))
-		c.waitPod("default", "outlives", 30*time.Second, isReady)
+		c.waitPod("default", "outlives", isReady)
 		c.killKubelet(node)
 		pod, err := c.client.CoreV1().Pods("default").Get(t.Context(), "outlives", metav1.GetOptions{})
 		require.NoError(t, err)
@@ -245,7 +246,7 @@ while true; do sleep 0.1; done`))
 		}}}
 		_, err = c.client.CoreV1().Pods("default").UpdateEphemeralContainers(t.Context(), "outlives", pod, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		got := c.waitPod("default", "outlives", 60*time.Second, func(pod *corev1.Pod) bool {
+		got := c.waitPod("default", "outlives", func(pod *corev1.Pod) bool {
 			s := pod.Status.EphemeralContainerStatuses
 			return len(s) == 1 && s[0].State.Terminated != nil
 		})
@@ -259,18 +260,18 @@ while true; do sleep 0.1; done`))
 
 	t.Run("comes back with its node", func(t *testing.T) {
 		c.createPod(testPod("stays", shell("main", "sleep 1000")))
-		c.waitPod("default", "stays", 30*time.Second, isReady)
+		c.waitPod("default", "stays", isReady)
 		once := testPod("once", shell("main", "sleep 1000"))
 		once.Spec.RestartPolicy = corev1.RestartPolicyNever
 		c.createPod(once)
-		c.waitPod("default", "once", 30*time.Second, isReady)
+		c.waitPod("default", "once", isReady)
 		stop()
 		stop = c.addNode(c.spec(node, 0, 0))
-		got := c.waitPod("default", "stays", 30*time.Second, func(pod *corev1.Pod) bool {
+		got := c.waitPod("default", "stays", func(pod *corev1.Pod) bool {
 			return pod.Status.ContainerStatuses[0].RestartCount == 1 && isReady(pod)
 		})
 		assert.Equal(t, "ContainerStatusUnknown", got.Status.ContainerStatuses[0].LastTerminationState.Terminated.Reason)
-		c.waitPod("default", "once", 30*time.Second, func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
+		c.waitPod("default", "once", func(pod *corev1.Pod) bool { return pod.Status.Phase == corev1.PodFailed })
 
 		stop()
 		require.NoError(t, nodeagent.Deregister(t.Context(), c.config, node))
