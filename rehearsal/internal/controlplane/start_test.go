@@ -119,7 +119,7 @@ func TestStartRefusesAConfigurationThatCannotWork(t *testing.T) {
 		want string
 	}{
 		{"relative folder", func(c *controlplane.Config) { c.Dir = "x" },
-			`Dir "x": must be an absolute path`},
+			`directory "x": must be an absolute path`},
 		{"no binary", func(c *controlplane.Config) { c.Tools = toolchain.Kubernetes{} },
 			"Tools.Binary is missing"},
 		{"no name", func(c *controlplane.Config) { c.ClusterName = "" }, "ClusterName is missing"},
