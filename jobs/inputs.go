@@ -24,6 +24,9 @@ type Inputs struct {
 	ChartVersions         map[string]string `pulumi:"chartVersions"`
 	RayClusterSpec        string            `pulumi:"rayClusterSpec"`
 	Training              train.Config      `pulumi:"training"`
+	Entrypoint            string            `pulumi:"entrypoint,optional"`
+	WorkingDir            string            `pulumi:"workingDir,optional"`
+	WorkingDirDigest      string            `pulumi:"workingDirDigest,optional"`
 	Expectations          Expectations      `pulumi:"expectations"`
 	StartupSeconds        int               `pulumi:"startupSeconds"`
 	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`

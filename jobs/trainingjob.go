@@ -9,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/ray-train-efa/ray-train-efa/jobs/script"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
@@ -46,8 +47,15 @@ type TrainingJobArgs struct {
 	ChartVersions pulumi.StringMapInput `pulumi:"chartVersions"`
 	// RayClusterSpec is the RayCluster's spec as JSON, or a hash of it. Proof.
 	RayClusterSpec pulumi.StringInput `pulumi:"rayClusterSpec"`
-	// Training is what the job computes. Proof.
+	// Training is what the built-in training computes. Proof. With Entrypoint only its Device is used.
 	Training train.Config `pulumi:"training"`
+	// Entrypoint is the command of a script of the user's own, which runs instead of the built-in
+	// training; empty for the built-in training. The script needs no change (package script). Proof.
+	Entrypoint string `pulumi:"entrypoint,optional"`
+	// WorkingDir is the local folder that Entrypoint runs in; empty if the image contains the script.
+	WorkingDir string `pulumi:"workingDir,optional"`
+	// WorkingDirDigest is script.Digest of WorkingDir. NewTrainingJob sets it. Proof.
+	WorkingDirDigest string `pulumi:"workingDirDigest,optional"`
 	// Expectations is what the gate requires. Proof.
 	Expectations Expectations `pulumi:"expectations"`
 
@@ -108,6 +116,13 @@ func NewTrainingJob(
 		return nil, err
 	}
 	secret := *args
+	if args.WorkingDir != "" {
+		digest, err := script.Digest(args.WorkingDir)
+		if err != nil {
+			return nil, fmt.Errorf("registering training job %q: %w", name, err)
+		}
+		secret.WorkingDirDigest = digest
+	}
 	// Marked here, so that no program can forget it.
 	if kubeconfig, ok := pulumi.ToSecret(args.Kubeconfig.ToStringOutput()).(pulumi.StringOutput); ok {
 		secret.Kubeconfig = kubeconfig

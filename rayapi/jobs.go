@@ -49,6 +49,11 @@ type Job struct {
 type RuntimeEnv struct {
 	// WorkingDir is a package's URI, from PackageURI.
 	WorkingDir string `json:"working_dir,omitempty"`
+	// PyModules are URIs of packages whose top folder is on Python's path in every process.
+	PyModules []string `json:"py_modules,omitempty"`
+	// SetupHook is a function, as "module.function", that each worker process calls before any code
+	// of the job. The driver does not.
+	SetupHook string `json:"worker_process_setup_hook,omitempty"`
 	// EnvVars are set in the driver, tasks and Train workers. Anyone who may read a job can see them:
 	// no secrets.
 	EnvVars map[string]string `json:"env_vars,omitempty"`

@@ -51,6 +51,28 @@ func (c *Client) EnsurePackage(ctx context.Context, zip []byte) (uri string, err
 	return PackageURI(name), nil
 }
 
+// Upload makes zips available for a submission that follows immediately, and returns env with them
+// as its working directory (nil for none) and modules.
+func (c *Client) Upload(
+	ctx context.Context, env RuntimeEnv, workingDir []byte, modules ...[]byte,
+) (RuntimeEnv, error) {
+	if workingDir != nil {
+		uri, err := c.EnsurePackage(ctx, workingDir)
+		if err != nil {
+			return env, err
+		}
+		env.WorkingDir = uri
+	}
+	for _, module := range modules {
+		uri, err := c.EnsurePackage(ctx, module)
+		if err != nil {
+			return env, err
+		}
+		env.PyModules = append(env.PyModules, uri)
+	}
+	return env, nil
+}
+
 // pin reads the package, which pins it; the reply is not used.
 func (c *Client) pin(ctx context.Context, path string) error {
 	return c.repeat(ctx, func() error {

@@ -12,6 +12,10 @@ type Job struct {
 	Enabled bool
 	// Training is what the job computes.
 	Training train.Config
+	// Entrypoint is the command of a script of the user's own; empty for the built-in training.
+	Entrypoint string
+	// WorkingDir is the local folder that Entrypoint runs in; empty for none.
+	WorkingDir string
 	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
 	StartupSeconds int
 	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so far
@@ -65,6 +69,20 @@ func jobFields() []Field {
 			Description: "Tokens per sequence.",
 			Allowed:     "8 to 131072 tokens",
 			set:         between(8, 131072, func(s *Settings) *int { return &s.Job.Training.SequenceLength }),
+		},
+		{
+			Key: "job.entrypoint", Type: String, Example: "python train.py",
+			Description: "Command of your own script, which runs on the Ray head instead of the built-in " +
+				"training and is judged in the same way. Its ranks must be Ray workers.",
+			Allowed: "a shell command, or empty for the built-in training",
+			set:     optional(nonEmpty(func(s *Settings) *string { return &s.Job.Entrypoint })),
+		},
+		{
+			Key: "job.workingDir", Type: String, Example: "train",
+			Description: "Local folder with your own script. It is uploaded, and job.entrypoint runs in it. " +
+				"A changed file runs the job again.",
+			Allowed: "a folder, relative to the project or absolute, or empty if the image has the script",
+			set:     optional(nonEmpty(func(s *Settings) *string { return &s.Job.WorkingDir })),
 		},
 		{
 			Key: "job.startupSeconds", Type: Integer, Default: "1200",

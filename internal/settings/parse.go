@@ -70,6 +70,7 @@ func Parse(raw map[string]string) (Settings, error) {
 	problems = append(problems, unknown(flat, known)...)
 	if len(problems) == 0 {
 		problems = append(problems, crossCheck(s)...)
+		problems = append(problems, scriptProblems(s, flat)...)
 	}
 	if len(problems) > 0 {
 		return Settings{}, problems
@@ -191,6 +192,32 @@ func edits(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// scriptProblems reports settings of the built-in training that are set beside job.entrypoint, and the
+// reverse: such a setting would change nothing.
+func scriptProblems(s Settings, set map[string]string) Problems {
+	if s.Job.Entrypoint == "" {
+		if s.Job.WorkingDir == "" {
+			return nil
+		}
+		return Problems{{
+			Key: "job.workingDir", Value: s.Job.WorkingDir,
+			Cause: "the built-in training does not use it, and job.entrypoint is not set",
+			Next:  "pulumi config set --path job.entrypoint 'python train.py'",
+		}}
+	}
+	var problems Problems
+	for _, key := range []string{"job.batchSize", "job.model", "job.sequenceLength", "job.steps"} {
+		if value, ok := set[key]; ok {
+			problems = append(problems, Problem{
+				Key: key, Value: value,
+				Cause: "only the built-in training uses it, and job.entrypoint runs a script of your own",
+				Next:  "pulumi config rm --path " + key,
+			})
+		}
+	}
+	return problems
 }
 
 // crossCheck reports settings that are valid alone but not together.

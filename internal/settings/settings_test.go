@@ -80,6 +80,28 @@ func TestWhatARehearsalChanges(t *testing.T) {
 	assert.Equal(t, "127.0.0.1:5000/efa", have.Charts.EFAImageRepository)
 }
 
+// A setting that would change nothing is refused.
+func TestAScriptAndTheBuiltInTrainingExclude(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{"job.entrypoint": "python train.py", "job.workingDir": "train", "job.device": "cpu"}
+	have, err := Parse(config(t, own))
+	require.NoError(t, err)
+	assert.Equal(t, "python train.py", have.Job.Entrypoint)
+	assert.Equal(t, "train", have.Job.WorkingDir)
+
+	builtIn := map[string]string{"job.model": "tiny", "job.steps": "4", "job.batchSize": "1", "job.sequenceLength": "32"}
+	maps.Copy(own, builtIn)
+	_, err = Parse(config(t, own))
+	for key := range builtIn {
+		require.ErrorContains(t, err, key)
+		require.ErrorContains(t, err, "pulumi config rm --path "+key)
+	}
+	assert.NotContains(t, err.Error(), "job.device")
+
+	_, err = Parse(config(t, map[string]string{"job.workingDir": "train"}))
+	require.ErrorContains(t, err, "job.entrypoint is not set")
+}
+
 func TestBadValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{
@@ -124,6 +146,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.steps":                  {"0", "1", "hello", "2.5", "null", "true", "[]", "1e3", "99999999999999999999"},
 		"job.batchSize":              {"0"},
 		"job.sequenceLength":         {"7"},
+		"job.entrypoint":             {" "},
+		"job.workingDir":             {" "},
 		"job.startupSeconds":         {"9"},
 		"job.deadlineSeconds":        {"9", "1h"},
 		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`, "null", `{"1A":"b"}`, `{"A-B":"c"}`, `{"A.B":"c"}`, `{"":"c"}`, `{"A":"b"} x`},

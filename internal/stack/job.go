@@ -7,6 +7,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
@@ -33,7 +34,9 @@ func newJob(
 		InstanceType:          pulumi.String(plan.GPU.Name),
 		ChartVersions:         pulumi.ToStringMap(chartVersions(s)),
 		RayClusterSpec:        pulumi.String(work.RayClusterSpec),
-		Training:              s.Job.Training,
+		Training:              training(s.Job),
+		Entrypoint:            s.Job.Entrypoint,
+		WorkingDir:            s.Job.WorkingDir,
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,
@@ -46,6 +49,15 @@ func newJob(
 		AWSRegion:       pulumi.String(s.AWSRegion),
 		EvidenceDir:     s.Job.EvidenceDir,
 	}, pulumi.DependsOn(work.Made))
+}
+
+// training returns what the built-in training computes. Of a user's own script only the device is
+// known.
+func training(job settings.Job) train.Config {
+	if job.Entrypoint != "" {
+		return train.Config{Device: job.Training.Device}
+	}
+	return job.Training
 }
 
 // chartVersions returns the chart versions by release name.

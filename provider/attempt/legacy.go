@@ -55,7 +55,7 @@ type legacyExpectations struct {
 // proofs stay valid. It returns an empty text if the code has changed since, or if a value is set
 // that those releases did not have.
 func legacyHash(in jobs.Inputs, code Code, values []value) (string, error) {
-	if code.Revision != legacyRevision {
+	if code.Revision != legacyRevision || in.Entrypoint != "" {
 		return "", nil
 	}
 	for _, v := range values {

@@ -74,8 +74,6 @@ type value struct {
 func proofValues(in jobs.Inputs, code Code) []value {
 	expectations := in.Expectations
 	values := []value{
-		{name: "code", value: code.Revision},
-		{name: "entrypoint", value: code.Entrypoint},
 		{name: "imageDigest", value: in.ImageDigest},
 		{name: "launchTemplateVersion", value: in.LaunchTemplateVersion},
 		{name: "amiRelease", value: in.AMIRelease},
@@ -91,11 +89,27 @@ func proofValues(in jobs.Inputs, code Code) []value {
 		{name: "expectations.requireEfaCounters", value: expectations.RequireEFACounters},
 		{name: "expectations.requireFiInfo", value: expectations.RequireFIInfo},
 	}
+	values = append(values, value{name: "workingDir", value: in.WorkingDirDigest, unset: ""})
 	for name, text := range in.Environment {
 		values = append(values, value{name: "environment." + name, value: text})
 	}
 	for chart, version := range in.ChartVersions {
 		values = append(values, value{name: "chartVersions." + chart, value: version})
+	}
+	return append(values, codeValues(in, code)...)
+}
+
+// codeValues lists what the job computes: the built-in training, or a script of the user's own.
+func codeValues(in jobs.Inputs, code Code) []value {
+	if in.Entrypoint != "" {
+		return []value{
+			{name: "entrypoint", value: in.Entrypoint},
+			{name: "training.device", value: in.Training.Device},
+		}
+	}
+	values := []value{
+		{name: "code", value: code.Revision},
+		{name: "entrypoint", value: code.Entrypoint},
 	}
 	for _, option := range in.Training.Options() {
 		values = append(values, value{name: "training." + option.Name, value: option.Value, unset: option.Unset})

@@ -99,6 +99,7 @@ func TestLegacyHash(t *testing.T) {
 func notProven() []string {
 	return []string{
 		"Kubeconfig", "ClusterName", "Namespace", "StartupSeconds", "DeadlineSeconds", "HourlyUSD", "AWSRegion", "EvidenceDir",
+		"WorkingDir", // its digest is
 	}
 }
 
@@ -165,4 +166,31 @@ func TestOnlyMeaningCounts(t *testing.T) {
 	assert.NotEqual(t, hash(a), hash(b))
 	assert.NotEqual(t, hash(jobs.Inputs{RayClusterSpec: "abc"}), hash(jobs.Inputs{RayClusterSpec: "abd"}))
 	assert.NotEqual(t, hash(jobs.Inputs{RayClusterSpec: "{} x"}), hash(jobs.Inputs{RayClusterSpec: "{} y"}))
+}
+
+// A script's proof depends on its command and files, and not on what the built-in training would do.
+func TestProofOfAScript(t *testing.T) {
+	t.Parallel()
+	script := fixedInputs()
+	script.Entrypoint, script.WorkingDir, script.WorkingDirDigest = "python train.py", "train", "d1"
+	hash := func(change func(*jobs.Inputs), code Code) string {
+		in := script
+		change(&in)
+		proof, err := NewProof(in, code)
+		require.NoError(t, err)
+		return proof.Hash
+	}
+	base := hash(func(*jobs.Inputs) {}, fixedCode)
+	assert.Equal(t, base, hash(func(in *jobs.Inputs) { in.WorkingDir = "/elsewhere" }, fixedCode))
+	assert.Equal(t, base, hash(func(in *jobs.Inputs) { in.Training.Steps++ }, fixedCode))
+	assert.Equal(t, base, hash(func(*jobs.Inputs) {}, Code{Revision: "other", Entrypoint: "other"}))
+
+	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.Entrypoint = "python other.py" }, fixedCode))
+	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.WorkingDirDigest = "d2" }, fixedCode))
+	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.WorkingDirDigest = "" }, fixedCode))
+	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.Training.Device = train.CUDA }, fixedCode))
+
+	legacy, err := NewProof(script, Code{Revision: legacyRevision, Entrypoint: "python -m raytrain_job"})
+	require.NoError(t, err)
+	assert.Empty(t, legacy.legacy, "earlier releases had no scripts")
 }

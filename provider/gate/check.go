@@ -12,6 +12,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/property"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/script"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 )
@@ -72,6 +74,7 @@ var rules = []rule{
 	{"deadlineSeconds", positive(func(in jobs.Inputs) int { return in.DeadlineSeconds })},
 	{"evidenceDir", notEmpty(func(in jobs.Inputs) string { return in.EvidenceDir })},
 	{"training", checkTraining},
+	{"workingDir", checkWorkingDir},
 	{"expectations", checkExpectations},
 }
 
@@ -98,27 +101,36 @@ func checkEnvironment(in jobs.Inputs, value property.Value) string {
 	if value.HasSecrets() {
 		return "must not contain secrets: Ray shows a job's environment to everyone who can read jobs"
 	}
-	for name := range in.Environment {
-		if strings.HasPrefix(name, "RAYTRAIN_") || strings.HasPrefix(name, "RAY_AUTH_") {
-			return fmt.Sprintf("%q is reserved; use other names", name)
-		}
-	}
-	// NCCL ignores the case of the level.
-	if level, set := in.Environment["NCCL_DEBUG"]; set && !slices.Contains([]string{"INFO", "TRACE"}, strings.ToUpper(level)) {
-		return fmt.Sprintf("NCCL_DEBUG is %q; allowed: INFO or TRACE, "+
-			"because the verdict needs these lines", level)
-	}
-	if _, set := in.Environment["NCCL_DEBUG_SUBSYS"]; set {
-		return "NCCL_DEBUG_SUBSYS is not allowed, because it hides lines that the verdict needs; " +
-			"next: pulumi config rm --path job.environment.NCCL_DEBUG_SUBSYS"
+	if err := script.CheckEnvironment(in.Environment); err != nil {
+		return oneLine(err)
 	}
 	return ""
 }
 
+// oneLine returns the text of joined errors in one line.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
 // checkTraining validates the training configuration before anything is created.
 func checkTraining(in jobs.Inputs, _ property.Value) string {
+	if in.Entrypoint != "" { // of a user's own script only the device is known
+		if !slices.Contains(train.Devices(), in.Training.Device) {
+			return fmt.Sprintf("device %q is not allowed; allowed: one of %q", in.Training.Device, train.Devices())
+		}
+		return ""
+	}
 	if err := in.Training.Validate(); err != nil {
-		return strings.ReplaceAll(err.Error(), "\n", "; ")
+		return oneLine(err)
+	}
+	return ""
+}
+
+// checkWorkingDir requires a folder and its digest together, and a command that uses them.
+func checkWorkingDir(in jobs.Inputs, _ property.Value) string {
+	switch {
+	case in.WorkingDir != "" && in.Entrypoint == "":
+		return "only an entrypoint uses it; next: set entrypoint, such as \"python train.py\""
+	case (in.WorkingDir == "") != (in.WorkingDirDigest == ""):
+		return "workingDirDigest must be set with workingDir; next: declare the job with NewTrainingJob, which sets it"
 	}
 	return ""
 }

@@ -39,6 +39,7 @@ func TestCheckNamesEveryBadInput(t *testing.T) {
 		{"training", set("training", "device", property.New("tpu")), `["cuda" "cpu"]`},
 		{"training", set("training", "steps", property.New(0.0)), "steps 0"},
 		{"training", set("training", "model", property.New("")), "model"},
+		{"workingDir", put("workingDir", property.New("train")), "set entrypoint"},
 		{"expectations", set("expectations", "worldSize", property.New(7.0)), "is 8"},
 		{"expectations", set("expectations", "nodes", property.New(1.0)), "2 or more"},
 		{"expectations", set("expectations", "provider", property.New("tcp")), `"efa"`},

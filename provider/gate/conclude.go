@@ -25,6 +25,9 @@ func (o operation) conclude(
 	state.Ranks = judgement.Report.Ranks
 	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)
+	if o.in.Entrypoint != "" { // the ranks of a script leave no manifest
+		seen = len(judgement.Report.Ranks)
+	}
 	state.WorldSize = &seen
 	if judgement.Result != nil {
 		state.StepsPerSecond, state.FinalLoss = judgement.Result.StepsPerSecond, judgement.Result.FinalLoss

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi-go-provider/infer"
@@ -47,7 +48,7 @@ func changes(state State, in jobs.Inputs, proof attempt.Proof) p.DiffResponse {
 		if same(before.Field(i), after.Field(i)) {
 			continue
 		}
-		property := before.Type().Field(i).Tag.Get("pulumi")
+		property, _, _ := strings.Cut(before.Type().Field(i).Tag.Get("pulumi"), ",")
 		kind := p.Update
 		if isPlace(property) {
 			kind, replace = p.UpdateReplace, true

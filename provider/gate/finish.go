@@ -134,7 +134,8 @@ func (o operation) judge(
 			WorldSize: o.in.Expectations.WorldSize, Nodes: o.in.Expectations.Nodes,
 		},
 		Provider: o.in.Expectations.Provider, Status: end.Job.Status, Again: "pulumi up",
-		Files: gathered.files, Gaps: gathered.gaps,
+		Script: o.in.Entrypoint != "",
+		Files:  gathered.files, Gaps: gathered.gaps,
 		Counters: gathered.counters, RequireEFACounters: o.in.Expectations.RequireEFACounters,
 	})
 }

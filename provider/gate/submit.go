@@ -2,15 +2,11 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"strconv"
-	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
-	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -25,11 +21,7 @@ func (o operation) submit(
 	record := attempt.Next(previous, begun.number, begun.instance, o.name, o.proof.Hash)
 	// Stored in the record for an update that adopts the job.
 	record.Counters = preflight.ReadCounters(ctx, o.exec, begun.workers)
-	uri, err := begun.head.EnsurePackage(ctx, o.env.Code)
-	if err != nil {
-		return attempt.Record{}, err
-	}
-	environment, err := o.jobEnvironment(record)
+	entrypoint, runtimeEnv, err := o.code(ctx, begun.head, record)
 	if err != nil {
 		return attempt.Record{}, err
 	}
@@ -43,8 +35,7 @@ func (o operation) submit(
 		return attempt.Record{}, err
 	}
 	job, err := begun.head.Submit(ctx, rayapi.Submission{
-		ID: record.SubmissionID, Entrypoint: o.env.Entrypoint,
-		RuntimeEnv: rayapi.RuntimeEnv{WorkingDir: uri, EnvVars: environment},
+		ID: record.SubmissionID, Entrypoint: entrypoint, RuntimeEnv: runtimeEnv,
 		Metadata: map[string]string{
 			attempt.MetadataNonce: record.Nonce, attempt.MetadataProof: o.proof.Hash,
 			attempt.MetadataInstance: record.Instance, attempt.MetadataName: o.name,
@@ -73,34 +64,4 @@ func (o operation) confirmSession(
 	}
 	record.Session = version.SessionName
 	return record, o.store.Save(ctx, record)
-}
-
-// jobEnvironment returns the job's environment variables. None is a secret: Ray shows them.
-func (o operation) jobEnvironment(record attempt.Record) (map[string]string, error) {
-	in := o.in
-	// jobs/train/CONTRACT.md explains RAYTRAIN_CONFIG.
-	values := map[string]any{
-		"worldSize": in.Expectations.WorldSize, "nodes": in.Expectations.Nodes,
-		"gpusPerNode": in.Expectations.GPUsPerNode,
-	}
-	for _, option := range in.Training.Options() {
-		values[option.Name] = option.Value
-	}
-	config, err := json.Marshal(values)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the job's configuration: %w", err)
-	}
-	environment := map[string]string{
-		"RAYTRAIN_SUBMISSION_ID": record.SubmissionID,
-		"RAYTRAIN_NONCE":         record.Nonce,
-		"RAYTRAIN_ATTEMPT":       strconv.Itoa(record.Number),
-		"RAYTRAIN_CONFIG":        string(config),
-		// Later than the gate's own stop; it applies if no gate is running.
-		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(in.DeadlineSeconds + int(2*follow.StopTimeout/time.Second)),
-		// By default Ray shows equal lines of several ranks once, and colors them.
-		"RAY_DEDUP_LOGS":   "0",
-		"RAY_COLOR_PREFIX": "0",
-	}
-	maps.Copy(environment, in.Environment)
-	return environment, nil
 }

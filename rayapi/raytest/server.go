@@ -180,10 +180,11 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		SubmissionID: submission.ID, Status: rayapi.Running, Entrypoint: submission.Entrypoint,
 		Metadata: submission.Metadata, DriverNodeID: s.Nodes[0].ID,
 	}
-	name := strings.TrimPrefix(submission.RuntimeEnv.WorkingDir, "gcs://")
-	if name != "" && !s.Pinned[name] {
-		job.Status, job.ErrorType = rayapi.Failed, "RUNTIME_ENV_SETUP_FAILURE"
-		job.Message = "Failed to download runtime_env file package " + name
+	for _, uri := range append(submission.RuntimeEnv.PyModules, submission.RuntimeEnv.WorkingDir) {
+		if name := strings.TrimPrefix(uri, "gcs://"); name != "" && !s.Pinned[name] {
+			job.Status, job.ErrorType = rayapi.Failed, "RUNTIME_ENV_SETUP_FAILURE"
+			job.Message = "Failed to download runtime_env file package " + name
+		}
 	}
 	s.Jobs[submission.ID] = job
 	s.Submissions = append(s.Submissions, submission)

@@ -54,6 +54,13 @@ func (r *Rehearsal) settings(ctx context.Context) (map[string]any, error) {
 	}
 	maps.Copy(values, fault.Settings)
 	maps.Copy(values, r.options.Settings)
+	if values["job.entrypoint"] != "" { // the built-in training does not run
+		for _, key := range []string{"job.model", "job.steps", "job.sequenceLength"} {
+			if _, set := r.options.Settings[key]; !set {
+				delete(values, key)
+			}
+		}
+	}
 	return typed(values), nil
 }
 
