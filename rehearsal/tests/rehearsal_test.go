@@ -78,12 +78,16 @@ func TestGreenCycle(t *testing.T) {
 	}
 }
 
-func TestSilentFallBackIsRefused(t *testing.T) {
-	got, _ := runCycle(t, "--fault", "tcp-fallback")
-	assert.Equal(t, 2, got.Exit)
-	assert.Equal(t, "not-efa", got.Verdict)
-	assert.Equal(t, "gate", got.Phase)
-	assert.NotEmpty(t, got.Findings)
+// TestFastFaults runs the fast faults of the table on one standing stack; --all-faults runs all.
+func TestFastFaults(t *testing.T) {
+	exit, out := raytrain(t, "rehearse", "--all-faults", "--fast")
+	assert.Equal(t, 0, exit)
+	for _, want := range []string{
+		"provider-tcp: verdict not-efa, exit 2", "submit-reply-lost: verdict efa, exit 0",
+		"kill-submitted: verdict efa, exit 0", "tcp-fallback: verdict not-efa, exit 2", "0 failed",
+	} {
+		assert.Contains(t, out, want)
+	}
 }
 
 func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {

@@ -34,12 +34,17 @@ Exit status:
 
 // rehearseFlags are the flags of `raytrain rehearse` and its steps.
 type rehearseFlags struct {
-	dir, root        string
-	speed            float64
-	fault            string
-	files            cycle.Files
-	keep             bool
-	listFaults, all  bool
+	dir, root  string
+	speed      float64
+	fault      string
+	files      cycle.Files
+	keep       bool
+	listFaults bool
+	// all is the pattern of --all-faults; "" means that the flag is not set.
+	all              string
+	fast             bool
+	soak             int
+	seed             uint64
 	settingOverrides []string
 	// breakName is a mistake to inject into the program, for `make breaks`.
 	breakName string
@@ -53,6 +58,8 @@ func newRehearseCommand() *cobra.Command {
 		Long:  rehearseHelp,
 		Example: `  raytrain rehearse
   raytrain rehearse --fault tcp-fallback --json result.json
+  raytrain rehearse --all-faults='log-*'
+  raytrain rehearse --soak 50 --seed 7
   raytrain rehearse up --dir /tmp/kept && eval "$(raytrain rehearse env --dir /tmp/kept)"`,
 		RunE: func(command *cobra.Command, _ []string) error { return flags.cycle(command) },
 	}
@@ -78,8 +85,14 @@ func newRehearseCommand() *cobra.Command {
 	local.BoolVar(&flags.keep, "keep", false, "leave the stack and its cluster running")
 	local.BoolVar(&flags.listFaults, "list-faults", false,
 		"print the faults, tab-separated: name, phase, NCCL_NET, verdict, exit, description")
-	local.BoolVar(&flags.all, "all-faults", false,
-		"run every fault; exit 0 only if each ended as the table says")
+	local.StringVar(&flags.all, "all-faults", "",
+		"run every fault, or those that match a pattern (--all-faults='log-*'); "+
+			"exit 0 only if each ended as the table says")
+	local.Lookup("all-faults").NoOptDefVal = "*"
+	local.BoolVar(&flags.fast, "fast", false, "with --all-faults: only the faults that the tests run")
+	local.IntVar(&flags.soak, "soak", 0,
+		"run this number of updates with random faults on one stack; exit 0 only if each ended as expected")
+	local.Uint64Var(&flags.seed, "seed", 1, "with --soak: the same seed repeats the same faults")
 	command.AddCommand(stepCommands(flags)...)
 	return command
 }
@@ -174,8 +187,10 @@ func (f *rehearseFlags) cycle(command *cobra.Command) error {
 			fmt.Fprintln(out, row)
 		}
 		return nil
-	case f.all:
+	case f.all != "":
 		return f.allFaults(command)
+	case f.soak > 0:
+		return f.runSoak(command)
 	}
 	result, err := f.one(command)
 	if err != nil {
@@ -219,49 +234,4 @@ func afterwards(dir string, temporary bool) string {
 		return "reports and logs are removed; --dir DIR keeps them"
 	}
 	return "reports and logs are in " + dir
-}
-
-func (f *rehearseFlags) allFaults(command *cobra.Command) error {
-	out := command.OutOrStdout()
-	failed := 0
-	for _, row := range faults.Table() {
-		one := *f
-		one.fault, one.dir, one.keep = row.Name, "", false
-		result, err := one.one(command)
-		if err != nil {
-			return fmt.Errorf("rehearsing fault %q: %w", row.Name, err)
-		}
-		if problems := mismatches(row.Name, result); len(problems) > 0 {
-			failed++
-			fmt.Fprintf(out, "FAIL %s: %s\n", row.Name, strings.Join(problems, "; "))
-			continue
-		}
-		fmt.Fprintf(out, "ok   %s: verdict %s, exit %d\n", row.Name, result.Verdict, result.Exit)
-	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", len(faults.Table())-failed, failed)
-	if failed > 0 {
-		return &exit.Error{Code: cycle.ExitUsage}
-	}
-	return nil
-}
-
-// mismatches compares a result with its row of the table.
-func mismatches(name string, result cycle.Result) []string {
-	row, err := faults.Find(name)
-	if err != nil {
-		return []string{err.Error()}
-	}
-	var problems []string
-	expect := func(what, got, want string) {
-		if got != want {
-			problems = append(problems, fmt.Sprintf("%s is %q, want %q", what, got, want))
-		}
-	}
-	expect("verdict", result.Verdict, row.Verdict)
-	expect("exit", fmt.Sprint(result.Exit), fmt.Sprint(row.Exit()))
-	expect("phase", result.Phase, string(row.Phase))
-	if result.AccountEmpty == nil || !*result.AccountEmpty {
-		problems = append(problems, "the account is not empty after destroy")
-	}
-	return problems
 }

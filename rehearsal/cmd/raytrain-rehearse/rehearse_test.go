@@ -10,20 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/rehearsal"
 )
-
-func TestMismatchesCompareWithTheTable(t *testing.T) {
-	t.Parallel()
-	empty := true
-	good := cycle.Result{Verdict: "not-efa", Exit: 2, Phase: "gate", AccountEmpty: &empty}
-	assert.Empty(t, mismatches("tcp-fallback", good))
-
-	passed := cycle.Result{Verdict: "efa", Exit: 0, AccountEmpty: nil}
-	assert.Len(t, mismatches("tcp-fallback", passed), 4)
-}
 
 // runCommand executes the root command and returns its output and error.
 func runCommand(t *testing.T, args ...string) (string, error) {

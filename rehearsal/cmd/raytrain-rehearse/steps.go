@@ -34,7 +34,7 @@ func stepCommands(flags *rehearseFlags) []*cobra.Command {
 		run         step
 		fresh       bool
 	}{
-		{"up", "Create or update the stack of a kept rehearsal", (*rehearsal.Rehearsal).Up, true},
+		{"up", "Create or update the stack of a kept rehearsal", (*rehearsal.Rehearsal).UpWithFault, true},
 		{"preview", "Show what up would do in a kept rehearsal", (*rehearsal.Rehearsal).Preview,
 			true},
 		{"refresh", "Compare the state of a kept rehearsal with its account",

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
 	"time"
 )
 
@@ -84,6 +85,28 @@ func (c *ControlPlane) supervise(part component, running *process) {
 		}
 		running = next
 	}
+}
+
+// Freeze stops the API server without ending it, for a time: it accepts connections and does not
+// respond.
+func (c *ControlPlane) Freeze(ctx context.Context, duration time.Duration) error {
+	c.mu.Lock()
+	running := c.processes["kube-apiserver"]
+	c.mu.Unlock()
+	if running == nil {
+		return fmt.Errorf("freezing the API server of %q: %w", c.config.ClusterName, errNotRunning)
+	}
+	if err := syscall.Kill(running.pid, syscall.SIGSTOP); err != nil {
+		return fmt.Errorf("freezing the API server of %q: %w", c.config.ClusterName, err)
+	}
+	select {
+	case <-time.After(duration):
+	case <-ctx.Done():
+	}
+	if err := syscall.Kill(running.pid, syscall.SIGCONT); err != nil {
+		return fmt.Errorf("continuing the API server of %q: %w", c.config.ClusterName, err)
+	}
+	return ctx.Err()
 }
 
 func (c *ControlPlane) isStopping() bool {

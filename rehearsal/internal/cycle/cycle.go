@@ -85,7 +85,13 @@ func (c *cycle) forward(ctx context.Context) error {
 	if err := c.record(preview, err, &seconds.Preview); err != nil || c.refused != nil {
 		return err
 	}
-	up, err := c.rehearsal.Up(ctx)
+	return c.update(ctx)
+}
+
+// update runs up with the fault and, where the fault says so, refresh and up again.
+func (c *cycle) update(ctx context.Context) error {
+	seconds := &c.result.Seconds
+	up, err := c.rehearsal.UpWithFault(ctx)
 	if err := c.record(up, err, &seconds.Up); err != nil || c.refused == nil ||
 		!c.fault.RefreshAfterRed {
 		return err
@@ -103,7 +109,8 @@ func (c *cycle) forward(ctx context.Context) error {
 func (c *cycle) record(outcome *rehearsal.Outcome, err error, seconds *float64) error {
 	c.add(outcome, seconds)
 	c.refused = nil
-	if outcome != nil && errors.Is(err, rehearsal.ErrRefused) {
+	if outcome != nil && errors.Is(err, rehearsal.ErrRefused) &&
+		!errors.Is(err, rehearsal.ErrNotInjected) {
 		c.refused = outcome
 		return nil
 	}
@@ -150,7 +157,7 @@ func phase(update *engine.Update, state rehearsal.State) faults.Phase {
 		return faults.PhasePreview
 	case failed.Type != rehearsal.TrainingJobType:
 		return faults.PhaseNodes
-	case state.Verdict() == rehearsal.VerdictNone:
+	case state.Job == nil || state.Verdict() == rehearsal.VerdictNone && state.Job.SubmissionID == "":
 		return faults.PhasePreflight
 	case state.JobFailed():
 		return faults.PhaseJob

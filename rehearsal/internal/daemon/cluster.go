@@ -20,6 +20,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/podnet/clusterdns"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
 // cluster is one running EKS cluster.
@@ -37,6 +38,8 @@ type cluster struct {
 
 	nodesMu sync.Mutex
 	nodes   map[string]*node
+	// defect returns the current defect of the nodes.
+	defect func() standin.Defect
 }
 
 // The offsets of the API server's and the DNS's address in a service range, as on EKS.
@@ -57,8 +60,8 @@ func (r *runtime) startCluster(spec api.ClusterSpec) (*cluster, error) {
 	}
 	apiServer, dns := offset(services, apiServerOffset), offset(services, dnsOffset)
 	c := &cluster{dir: r.clusterDir(spec.Name), log: r.log.With("cluster", spec.Name),
-		report: r.report,
-		nodes:  map[string]*node{}}
+		report: r.report, defect: r.currentDefect,
+		nodes: map[string]*node{}}
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the cluster's folder: %w", err)
 	}
@@ -115,6 +118,7 @@ func (c *cluster) join(r *runtime, vpc netip.Prefix, apiServer, dns netip.Addr) 
 		APIServer: inside, ClusterDNS: dns,
 		ServingCertificate: certificate, Kubelet: r.tools.Kubernetes.Kubelet,
 		HostPaths: r.hostPaths(),
+		Splice:    r.disturber.Splice,
 		// A rehearsal waits less than a kubelet.
 		MaxRestartPeriod: 10 * time.Second,
 		Log:              c.log,

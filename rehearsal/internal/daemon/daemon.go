@@ -135,6 +135,7 @@ func (d *daemon) control() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(d.status()) // the client may have gone
 	})
+	d.handleFaults(mux)
 	mux.HandleFunc("POST /stop", func(w http.ResponseWriter, _ *http.Request) {
 		// Send the whole response before the server ends and drops it.
 		w.Header().Set("Content-Length", "0")

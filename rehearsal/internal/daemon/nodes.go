@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -14,10 +15,12 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/nodeagent"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
 // node is one running node agent.
 type node struct {
+	spec   api.NodeSpec
 	cancel context.CancelFunc
 	// done is closed when the agent has ended; err is then its result.
 	done chan struct{}
@@ -61,6 +64,9 @@ func (c *cluster) setNode(spec api.NodeSpec) error {
 	if err := spec.Facts.Write(hostDir); err != nil {
 		return err
 	}
+	if err := standin.WriteDefect(hostDir, c.defect()); err != nil {
+		return err
+	}
 	if c.nodes[spec.Name] != nil {
 		return nil
 	}
@@ -69,7 +75,7 @@ func (c *cluster) setNode(spec api.NodeSpec) error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	running := &node{cancel: cancel, done: make(chan struct{})}
+	running := &node{spec: spec, cancel: cancel, done: make(chan struct{})}
 	c.nodes[spec.Name] = running
 	go func() {
 		defer close(running.done)
@@ -124,6 +130,29 @@ func (c *cluster) removeNode(ctx context.Context, name string, running *node) er
 	}
 	delete(c.nodes, name)
 	return nodeagent.Deregister(ctx, c.agentBase.REST, name)
+}
+
+// restartNode ends a node's agent and all processes of its pods, and starts the node again after a
+// time, as when the machine lost its power.
+func (c *cluster) restartNode(ctx context.Context, name string, after time.Duration) error {
+	c.nodesMu.Lock()
+	defer c.nodesMu.Unlock()
+	running := c.nodes[name]
+	if running == nil {
+		return fmt.Errorf("restarting node %q: the cluster has no such node", name)
+	}
+	running.cancel()
+	select {
+	case <-running.done:
+	case <-ctx.Done():
+		return fmt.Errorf("ending node %q: %w", name, ctx.Err())
+	}
+	delete(c.nodes, name)
+	select {
+	case <-time.After(after):
+	case <-ctx.Done():
+	}
+	return errors.Join(ctx.Err(), c.setNode(running.spec))
 }
 
 // readyPoll is the interval between two reads of a node's Ready condition.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/disturb"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
 // runtime runs the resources of the account: a control plane per cluster, a node agent per
@@ -27,6 +29,11 @@ type runtime struct {
 
 	mu       sync.Mutex
 	clusters map[string]*cluster
+
+	// disturber disturbs the connections of all clusters; defect is that of all nodes.
+	disturber *disturb.Disturber
+	defectMu  sync.Mutex
+	defect    standin.Defect
 
 	incidentsMu sync.Mutex
 	incidents   []Incident
@@ -62,7 +69,7 @@ func newRuntime(
 ) *runtime {
 	return &runtime{
 		config: config, tools: tools, registry: registry, endpoint: endpoint, log: log,
-		clusters: map[string]*cluster{},
+		clusters: map[string]*cluster{}, disturber: disturb.New(),
 	}
 }
 

@@ -1,15 +1,19 @@
 // Package faults defines the faults of a rehearsal and their expected results. A fault changes the
-// account, the image, the charts or the settings, not the program. A mistake in the program is a
-// break (package breaks).
+// account, the nodes, the charts, the connection to Ray or the settings, not the program. A mistake
+// in the program is a break (package breaks).
 package faults
 
 import (
 	"fmt"
+	"path"
+	"reflect"
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/charts"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/disturb"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/images"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/standin"
 )
 
 // Phase is the phase in which the program must refuse.
@@ -27,6 +31,8 @@ const (
 	PhaseJob Phase = "job"
 	// PhaseGate means a refusal based on the evidence of a finished job.
 	PhaseGate Phase = "gate"
+	// PhaseNone means that the program must not refuse.
+	PhaseNone Phase = "-"
 )
 
 // Pin is the NCCL_NET that the job runs with. With a pinned NCCL_NET, NCCL aborts where it would
@@ -42,6 +48,33 @@ const (
 	Any Pin = "-"
 )
 
+// Action is what a fault does once, while the update waits in a phase.
+type Action string
+
+// The actions.
+const (
+	NoAction Action = ""
+	// Interrupt interrupts the update, as Ctrl-C does, and runs it again.
+	Interrupt Action = "interrupt"
+	// Kill kills the engine and its plugins, and runs the update again.
+	Kill Action = "kill"
+	// SecondUp runs the same update a second time, at once.
+	SecondUp Action = "second-up"
+	// KillHead and KillWorker delete a pod of the RayCluster without a grace period.
+	KillHead   Action = "kill-head"
+	KillWorker Action = "kill-worker"
+	// LoseNode ends everything on a GPU node, which starts again later.
+	LoseNode Action = "lose-node"
+	// FreezeAPIServer makes the API server unresponsive for 20 s.
+	FreezeAPIServer Action = "freeze-api-server"
+	// DeleteRecord deletes the record of the attempt.
+	DeleteRecord Action = "delete-record"
+	// StopJob stops the job through Ray's own API.
+	StopJob Action = "stop-job"
+	// SwapImage gives one worker pod another image, before the update.
+	SwapImage Action = "swap-image"
+)
+
 // Fault is one row of the table: the expected result, and the injected changes. The zero values of
 // the changes inject nothing.
 type Fault struct {
@@ -50,6 +83,8 @@ type Fault struct {
 	Pin         Pin
 	Verdict     string
 	Description string
+	// Cause is the code of the first error finding; "" is not compared.
+	Cause string
 
 	// Image is the build of the training image that the stack runs.
 	Image images.Variant
@@ -59,72 +94,42 @@ type Fault struct {
 	Charts map[charts.Chart]string
 	// Settings are settings of the stack.
 	Settings map[string]string
+	// Defect is shown by the stand-in for NCCL.
+	Defect standin.Defect
+	// Plan disturbs the connection to Ray. Plan.Hold is the phase in which Action is done.
+	Plan disturb.Plan
+	// Action is done once.
+	Action Action
 	// RefreshAfterRed refreshes the refused stack, then runs up again.
 	RefreshAfterRed bool
+	// Fast marks the faults that the tests run.
+	Fast bool
 }
 
 // exitRefused is the exit status of a rehearsal whose update was refused.
 const exitRefused = 2
 
-// verdictNone is the verdict of an update that was refused before its job.
-const verdictNone = "none"
-
-// gpuType and gpuQuota are the default GPU type and its quota of On-Demand vCPUs.
+// verdictNone is the verdict of an update that was refused before its job; verdictEFA is the only
+// one that passes.
 const (
-	gpuType  = "g6.12xlarge"
-	gpuQuota = "L-DB2E81BA"
+	verdictNone = "none"
+	verdictEFA  = "efa"
 )
 
-// Table lists every fault, in the order in which --all-faults runs them.
-func Table() []Fault {
-	// A hanging job has written all its lines long before this deadline.
-	hang := map[string]string{"job.deadlineSeconds": "90"}
-	return []Fault{
-		{Name: "tcp-fallback", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
-			Image:       images.WithoutPlugin,
-			Description: "the image has no plugin: the job succeeds over sockets, the gate refuses"},
-		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
-			Image:       images.WithoutPlugin,
-			Description: "the image has no plugin and NCCL_NET is pinned: NCCL aborts, the job fails"},
-		{Name: "efa-device-missing", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
-			Charts:      map[charts.Chart]string{charts.EFADevicePlugin: charts.StaleEFARepository},
-			Description: "the EFA plugin has no pod on the nodes: no allocatable EFA, refused before the job"},
-		{Name: "efa-device-broken", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
-			Account:     api.Faults{EFADeviceBroken: true},
-			Description: "EFA is allocatable but the provider cannot open it: sockets after a failed init"},
-		{Name: "no-self-egress", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
-			Settings:    hang,
-			Account:     api.Faults{StripSelfEgress: true},
-			Description: "no group on the interfaces allows egress to itself: set-up, no connection, hang until the deadline"},
-		{Name: "one-rank-on-tcp", Phase: PhaseGate, Pin: Unpinned, Verdict: "mixed", Settings: hang,
-			Image:       images.OneRankWithoutPlugin,
-			Description: "the plugin is missing on one rank: two networks in one communicator, hang and flood until the deadline"},
-		{Name: "no-capacity", Phase: PhaseNodes, Pin: Any, Verdict: verdictNone,
-			Account:     api.Faults{NoCapacity: []api.TypeInZone{{Type: gpuType}}},
-			Description: "none of the GPU type in the zone: refused with the scaling activity's reason"},
-		{Name: "quota", Phase: PhasePreview, Pin: Any, Verdict: verdictNone,
-			Account:     api.Faults{Quota: map[string]float64{gpuQuota: 0}},
-			Description: "96 vCPU of G instances not granted: refused with the increase command"},
-		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
-			Image:       images.Crashing,
-			Description: "the script exits 1: refused with its last lines"},
-		{Name: "refresh-after-red", Phase: PhaseGate, Pin: Unpinned, Verdict: "not-efa",
-			Image:           images.WithoutPlugin,
-			RefreshAfterRed: true, Description: "tcp-fallback, then refresh, then up: still refused"},
-	}
+// Shared reports whether the fault needs no infrastructure of its own, so that it runs on a standing
+// stack with others.
+func (f Fault) Shared() bool {
+	return len(f.Charts) == 0 && reflect.DeepEqual(f.Account, api.Faults{})
 }
 
 // Find returns the fault called name; "" is the cycle without a fault.
 func Find(name string) (Fault, error) {
 	if name == "" {
-		return Fault{Verdict: "efa", Pin: Pinned, Image: images.Complete}, nil
+		return Healthy(), nil
 	}
 	var known []string
 	for _, fault := range Table() {
 		if fault.Name == name {
-			if fault.Image == "" {
-				fault.Image = images.Complete
-			}
 			return fault, nil
 		}
 		known = append(known, fault.Name)
@@ -133,9 +138,37 @@ func Find(name string) (Fault, error) {
 		name, strings.Join(known, ", "))
 }
 
+// Healthy returns the row of an update without a fault.
+func Healthy() Fault {
+	return Fault{Verdict: verdictEFA, Pin: Pinned, Phase: PhaseNone, Image: images.Complete}
+}
+
+// Match returns the faults whose names match one of several shell patterns, such as "log-*,two-ups".
+func Match(patterns string) ([]Fault, error) {
+	var found []Fault
+	for _, fault := range Table() {
+		for pattern := range strings.SplitSeq(patterns, ",") {
+			matches, err := path.Match(pattern, fault.Name)
+			if err != nil {
+				return nil, fmt.Errorf("--all-faults=%q: %w; use shell patterns such as \"log-*\"",
+					patterns, err)
+			}
+			if matches {
+				found = append(found, fault)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("--all-faults=%q: no fault matches; run `raytrain rehearse --list-faults`",
+			patterns)
+	}
+	return found, nil
+}
+
 // Exit returns the exit status of the fault's cycle.
 func (f Fault) Exit() int {
-	if f.Name == "" {
+	if f.Verdict == verdictEFA {
 		return 0
 	}
 	return exitRefused

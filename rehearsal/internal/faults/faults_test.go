@@ -14,28 +14,78 @@ import (
 
 func TestRowsHaveSixFields(t *testing.T) {
 	t.Parallel()
-	require.NotEmpty(t, Rows())
+	require.Len(t, Rows(), len(Table()))
 	for _, row := range Rows() {
 		fields := strings.Split(row, "\t")
 		require.Len(t, fields, 6, row)
 		for _, field := range fields {
 			assert.NotEmpty(t, field, row)
 		}
-		assert.Equal(t, "2", fields[4], "every fault refuses the update: %s", row)
-		assert.NotEqual(t, "efa", fields[3], "no fault may pass: %s", row)
 	}
 }
 
-func TestEachFaultBreaksSomething(t *testing.T) {
+func TestAtLeastFortyFaultsWithDifferentNames(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, fault := range Table() {
+		assert.False(t, names[fault.Name], "%q is in the table twice", fault.Name)
+		names[fault.Name] = true
+	}
+	assert.GreaterOrEqual(t, len(names), 40)
+}
+
+func TestOnlyFaultsThatPassExitZero(t *testing.T) {
+	t.Parallel()
+	for _, fault := range Table() {
+		assert.Equal(t, fault.Verdict == "efa", fault.Exit() == 0, fault.Name)
+		assert.Equal(t, fault.Verdict == "efa", fault.Phase == PhaseNone, fault.Name)
+	}
+}
+
+// A row without an injected change would show the healthy stack.
+func TestEachFaultInjectsSomething(t *testing.T) {
 	t.Parallel()
 	for _, row := range Table() {
 		fault, err := Find(row.Name)
 		require.NoError(t, err)
-		broken := fault.Image != images.Complete || len(fault.Charts) > 0 ||
-			!assert.ObjectsAreEqual(api.Faults{}, fault.Account)
-		assert.True(t, broken, fault.Name)
+		assert.True(t, fault.Image != images.Complete || !fault.Shared() || fault.Defect != "" ||
+			fault.Plan.Effect != "" || fault.Action != NoAction, fault.Name)
 		assert.Contains(t, images.Variants(), fault.Image, fault.Name)
-		assert.Equal(t, exitRefused, fault.Exit())
+		held := fault.Action != NoAction && fault.Action != SwapImage
+		assert.Equal(t, held, fault.Plan.Hold != "", "%s: a phase is held for an action only", fault.Name)
+	}
+}
+
+func TestMatchTakesSeveralPatterns(t *testing.T) {
+	t.Parallel()
+	found, err := Match("log-rotated,one-*-on-tcp,two-ups")
+	require.NoError(t, err)
+	var names []string
+	for _, fault := range found {
+		names = append(names, fault.Name)
+	}
+	assert.Equal(t, []string{"one-channel-on-tcp", "log-rotated", "two-ups", "one-rank-on-tcp",
+		"one-node-on-tcp"}, names, "in the order of the table")
+	all, err := Match("*")
+	require.NoError(t, err)
+	assert.Len(t, all, len(Table()))
+	_, err = Match("nope-*")
+	require.ErrorContains(t, err, "no fault matches")
+	_, err = Match("[")
+	require.ErrorContains(t, err, "shell patterns")
+}
+
+func TestInfrastructureFaultsAreNotShared(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"quota", "efa-device-missing", "no-self-egress"} {
+		fault, err := Find(name)
+		require.NoError(t, err)
+		assert.False(t, fault.Shared(), name)
+	}
+	for _, name := range []string{"tcp-fallback", "two-ups", "image-changed"} {
+		fault, err := Find(name)
+		require.NoError(t, err)
+		assert.True(t, fault.Shared(), name)
 	}
 }
 

@@ -16,19 +16,14 @@ type Variant string
 const (
 	// Complete contains the aws-ofi-nccl plugin, like AWS's image.
 	Complete Variant = "complete"
-	// WithoutPlugin lacks the plugin: NCCL falls back to sockets, or aborts when pinned.
-	WithoutPlugin Variant = "without-plugin"
-	// OneRankWithoutPlugin lacks the plugin for the last rank only, as when one node pulled a stale
-	// tag: two networks in one communicator.
-	OneRankWithoutPlugin Variant = "one-rank-without-plugin"
-	// Crashing makes the script fail in its first step.
-	Crashing Variant = "crashing"
+	// Rebuilt differs from Complete only in its digest.
+	Rebuilt Variant = "rebuilt"
 )
 
 // variant is one row of the table of builds.
 type variant struct {
 	name Variant
-	// env enables the stand-in's plugin and sets the build's defect.
+	// env enables the stand-in's plugin.
 	env []string
 }
 
@@ -37,9 +32,7 @@ func variants() []variant {
 	const plugin = "RAYTRAIN_REHEARSAL_PLUGIN=1"
 	return []variant{
 		{Complete, []string{plugin}},
-		{WithoutPlugin, nil},
-		{OneRankWithoutPlugin, []string{plugin, "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON=last"}},
-		{Crashing, []string{plugin, "RAYTRAIN_REHEARSAL_CRASH=1"}},
+		{Rebuilt, []string{plugin, "RAYTRAIN_REHEARSAL_BUILD=2"}},
 	}
 }
 

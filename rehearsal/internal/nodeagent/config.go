@@ -5,7 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"time"
@@ -81,6 +83,8 @@ type Config struct {
 	// lie below a folder that is private to each container (/tmp, /run,
 	// /var/tmp): the checkout and the tool cache, wherever they are.
 	HostPaths []string
+	// Splice connects a forwarded connection with a pod's port. Default: podnet.Splice.
+	Splice func(ctx context.Context, port int, client io.ReadWriteCloser, pod net.Conn) error
 	// MaxRestartPeriod bounds the time between restarts of a container. Default: 5 minutes.
 	MaxRestartPeriod time.Duration
 	// Log gets what goes wrong and what pods do. Default: discard.
@@ -114,6 +118,11 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.MaxRestartPeriod == 0 {
 		c.MaxRestartPeriod = 5 * time.Minute
+	}
+	if c.Splice == nil {
+		c.Splice = func(_ context.Context, _ int, client io.ReadWriteCloser, pod net.Conn) error {
+			return podnet.Splice(pod, client)
+		}
 	}
 	if c.Spec.AllocatableCPU.IsZero() {
 		c.Spec.AllocatableCPU = c.Spec.CPU

@@ -224,6 +224,6 @@ func (s streams) PortForward(
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	// An error here only says which end closed first: a client may have read enough.
-	_ = podnet.Splice(conn, stream)
+	_ = s.runtime.config.Splice(ctx, int(port), stream, conn)
 	return nil
 }

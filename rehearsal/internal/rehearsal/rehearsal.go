@@ -86,7 +86,7 @@ func Open(ctx context.Context, options Options) (*Rehearsal, error) {
 
 // start starts the daemon if it is not running, and opens the stack.
 func (r *Rehearsal) start(ctx context.Context) (err error) {
-	dir, fault := r.options.Dir, r.options.Fault
+	dir := r.options.Dir
 	if err := errors.Join(engine.CheckLock(dir), checkDisk(dir, minFreeMiB)); err != nil {
 		return err
 	}
@@ -97,22 +97,7 @@ func (r *Rehearsal) start(ctx context.Context) (err error) {
 		return err
 	}
 	r.parts = r.daemon
-	if err := r.daemon.SetFaults(ctx, fault.Account); err != nil {
-		return fmt.Errorf("setting the account's faults: %w", err)
-	}
-	settings, err := r.settings(ctx)
-	if err != nil {
-		return err
-	}
-	env, err := Environment(dir, r.options.Root)
-	if err != nil {
-		return err
-	}
-	r.engine, err = engine.New(ctx, engine.Config{
-		Dir: dir, Root: r.options.Root, Env: env, Settings: settings,
-		Program: r.options.Program(eventlog.To(eventsFile(dir))), Out: r.options.Out,
-	})
-	return err
+	return r.Inject(ctx, r.options.Fault, r.options.Settings)
 }
 
 // startDaemon starts the daemon unless it runs and all its parts run.

@@ -24,7 +24,11 @@ type State struct {
 type Job struct {
 	Verdict string `json:"verdict"`
 	// JobStatus is Ray's status of the job: SUCCEEDED, FAILED, STOPPED.
-	JobStatus      string           `json:"jobStatus"`
+	JobStatus string `json:"jobStatus"`
+	// Attempt is the highest known attempt number, SubmissionID the id of its job; "" when there is
+	// none.
+	Attempt        int              `json:"attempt"`
+	SubmissionID   string           `json:"submissionId"`
 	ReportPath     string           `json:"reportPath"`
 	StepsPerSecond *float64         `json:"stepsPerSecond"`
 	Findings       []report.Finding `json:"findings"`

@@ -24,17 +24,22 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 		node   nodefacts.Facts
 		device bool
 		gpus   string
+		defect Defect
 		want   preflight.ProbeResult
 	}{
-		{"a whole pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "0,1",
+		{"a whole pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "0,1", "",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
 		{"no device in the pod", nodefacts.Facts{EFAInterfaces: 1, DriverVersion: "580.1.2"}, false,
-			"0", preflight.ProbeResult{FIInfo: jobs.FIInfoNone, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
-		{"a device that does not open", nodefacts.Facts{DeviceBroken: true}, true, "0",
+			"0", "", preflight.ProbeResult{FIInfo: jobs.FIInfoNone, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+		{"a device that does not open", nodefacts.Facts{DeviceBroken: true}, true, "0", "",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoNone}},
-		{"another driver", nodefacts.Facts{DriverVersion: "570.9"}, true, "0",
+		{"another driver", nodefacts.Facts{DriverVersion: "570.9"}, true, "0", "",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.9"}},
-		{"no GPU in the pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "void",
+		{"a defect of the driver", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "0", OldDriver,
+			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA, DriverVersion: "570.133.20"}},
+		{"a defect of libfabric", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "0", NoFabric,
+			preflight.ProbeResult{FIInfo: jobs.FIInfoNone, DriverVersion: "580.1.2", CUDAVersion: "13.0"}},
+		{"no GPU in the pod", nodefacts.Facts{DriverVersion: "580.1.2"}, true, "void", "",
 			preflight.ProbeResult{FIInfo: jobs.FIInfoEFA}},
 	}
 	for _, test := range tests {
@@ -44,6 +49,7 @@ func TestProgramsAnswerTheProvidersProbe(t *testing.T) {
 			facts := filepath.Join(pod, "run", "raytrain-rehearsal")
 			require.NoError(t, os.MkdirAll(facts, 0o755))
 			require.NoError(t, test.node.Write(facts))
+			require.NoError(t, WriteDefect(facts, test.defect))
 			if test.device {
 				require.NoError(t, os.MkdirAll(filepath.Join(pod, "dev", "infiniband"), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(pod, "dev", "infiniband", "uverbs0"),

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
@@ -25,6 +26,41 @@ func checkout(t *testing.T) string {
 func TestFolderHoldsWhatPythonLoadsByItself(t *testing.T) {
 	t.Parallel()
 	assert.FileExists(t, filepath.Join(Folder(checkout(t)), "sitecustomize.py"))
+}
+
+// TestPythonKnowsEveryDefect compares the constants of this package with the names in defects.py.
+func TestPythonKnowsEveryDefect(t *testing.T) {
+	t.Parallel()
+	python := filepath.Join(Folder(checkout(t)), "nccl_stand_in", "defects.py")
+	body, err := os.ReadFile(python)
+	require.NoError(t, err)
+	var there []string
+	for _, found := range regexp.MustCompile(`(?m)^    [A-Z0-9_]+ = "([a-z0-9-]+)"`).FindAllSubmatch(body, -1) {
+		there = append(there, string(found[1]))
+	}
+	source, err := os.ReadFile("standin.go")
+	require.NoError(t, err)
+	var here []string
+	for _, found := range regexp.MustCompile(`Defect = "([a-z0-9-]+)"`).FindAllSubmatch(source, -1) {
+		here = append(here, string(found[1]))
+	}
+	require.NotEmpty(t, here)
+	assert.Equal(t, there, here)
+}
+
+func TestANodeHasAtMostOneDefect(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, WriteDefect(dir, ""), "a node without a defect")
+	require.NoError(t, WriteDefect(dir, Hang))
+	require.NoError(t, WriteDefect(dir, Crash))
+	body, err := os.ReadFile(filepath.Join(dir, "defect"))
+	require.NoError(t, err)
+	assert.Equal(t, "crash", string(body))
+	require.NoError(t, WriteDefect(dir, ""))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }
 
 // TestPython runs the stand-in's own tests. The real judge then reads what the eight ranks of each

@@ -40,7 +40,9 @@ FABRIC = {
 class Cluster:
     """Two nodes of four ranks each, in a folder."""
 
-    def __init__(self, folder: Path, environment: dict[str, str | None], fabric: dict[str, Any], device: bool = True) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str | None], fabric: dict[str, Any], device: bool = True,
+                 defect: str = "") -> None:
+        self._defect = defect
         self.logs = folder / "logs"
         self.logs.mkdir()
         self._folder = folder
@@ -87,6 +89,8 @@ class Cluster:
             facts = root / "run/raytrain-rehearsal/node-facts.json"
             facts.parent.mkdir(parents=True)
             facts.write_text(json.dumps({**self._fabric, "node": f"node-{number}"}), encoding="utf-8")
+            if self._defect:
+                facts.with_name("defect").write_text(self._defect + "\n", encoding="utf-8")
             if self._device:
                 device = root / "dev/infiniband/uverbs0"
                 device.parent.mkdir(parents=True)

@@ -6,7 +6,8 @@ import unittest
 from dataclasses import replace
 
 from nccl_stand_in.decision import End, Plugin, choose, decide, match_interface, reaches
-from nccl_stand_in.facts import SecurityGroup, has_plugin
+from nccl_stand_in.defects import Defect, lacks_plugin
+from nccl_stand_in.facts import SecurityGroup
 from tests.support import CLUSTER_GROUP, OWN_GROUP, PINNED, fabric, rank, two_nodes, unpinned
 
 
@@ -121,15 +122,16 @@ class DecideTest(unittest.TestCase):
 
 
 class PluginTest(unittest.TestCase):
-    def test_image(self) -> None:
+    def test_defects(self) -> None:
         cases = [
-            ({}, 0, False),
-            ({"RAYTRAIN_REHEARSAL_PLUGIN": "1"}, 0, True),
-            ({"RAYTRAIN_REHEARSAL_PLUGIN": "1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON": "last"}, 6, True),
-            ({"RAYTRAIN_REHEARSAL_PLUGIN": "1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON": "last"}, 7, False),
-            ({"RAYTRAIN_REHEARSAL_PLUGIN": "1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON": "3"}, 3, False),
-            ({"RAYTRAIN_REHEARSAL_PLUGIN": "1", "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON": "3"}, 4, True),
+            (None, 7, False),
+            (Defect.CRASH, 7, False),
+            (Defect.NO_PLUGIN, 0, True),
+            (Defect.NO_PLUGIN_ON_ONE_NODE, 3, False),
+            (Defect.NO_PLUGIN_ON_ONE_NODE, 4, True),
+            (Defect.NO_PLUGIN_ON_ONE_RANK, 6, False),
+            (Defect.NO_PLUGIN_ON_ONE_RANK, 7, True),
         ]
-        for environment, number, want in cases:
-            with self.subTest(environment=environment, rank=number):
-                self.assertEqual(want, has_plugin(number, 8, environment))
+        for defect, number, want in cases:
+            with self.subTest(defect=defect, rank=number):
+                self.assertEqual(want, lacks_plugin(defect, number, 8))

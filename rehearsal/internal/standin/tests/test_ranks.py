@@ -16,11 +16,12 @@ PATIENCE_SECONDS = 180.0
 
 class RanksTest(unittest.TestCase):
     def start(
-        self, environment: dict[str, str | None] | None = None, fabric: dict[str, Any] | None = None, device: bool = True
+        self, environment: dict[str, str | None] | None = None, fabric: dict[str, Any] | None = None, device: bool = True,
+        defect: str = "",
     ) -> Cluster:
         folder = temporary()
         self.addCleanup(folder.cleanup)
-        cluster = Cluster(Path(folder.name), environment or {}, fabric or {}, device)
+        cluster = Cluster(Path(folder.name), environment or {}, fabric or {}, device, defect)
         self.addCleanup(self.keep, cluster)
         self.addCleanup(cluster.kill)
         cluster.start()
@@ -61,7 +62,7 @@ class RanksTest(unittest.TestCase):
         self.assertNotIn("nRanks 2 ", cluster.log(1))
 
     def test_crash_of_the_script(self) -> None:
-        cluster = self.start({"RAYTRAIN_REHEARSAL_CRASH": "1"})
+        cluster = self.start(defect="crash")
         cluster.wait_until(lambda: len(cluster.ended()) == RANKS, PATIENCE_SECONDS)
         self.assertEqual({rank: 1 for rank in range(RANKS)}, cluster.ended())
         self.assertIn("rehearsed crash of the script", cluster.output(0))
@@ -98,7 +99,7 @@ class RanksTest(unittest.TestCase):
         self.assert_hangs_unconnected(cluster)
 
     def test_one_rank_on_sockets_floods_and_hangs(self) -> None:
-        cluster = self.start({"NCCL_NET": None, "RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON": "last"})
+        cluster = self.start({"NCCL_NET": None}, defect="no-plugin-on-one-rank")
         flood = "socketFinalizeAccept: didn't receive a valid magic from"
         self.assertTrue(cluster.wait_until(lambda: cluster.log(7).count(flood) > 100, PATIENCE_SECONDS), cluster.output(7))
         self.assertIn("[send] via NET/Socket/0", cluster.log(7))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nccl_stand_in import defects
+
 # The settings of NCCL and libfabric that decide the network.
 VARIABLES = (
     "FI_PROVIDER",
@@ -79,6 +81,8 @@ def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str
     """Collect this process's facts. RAYTRAIN_REHEARSAL_ROOT moves `/` for tests."""
     root = Path(environment.get("RAYTRAIN_REHEARSAL_ROOT", "/"))
     interfaces = tuple(name for _, name in socket.if_nameindex())
+    defect = defects.read(environment)
+    environment = {**environment, **defects.overrides(defect)}
     return Facts(
         rank=rank,
         host=host(),
@@ -86,7 +90,8 @@ def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str
         environment={name: environment[name] for name in VARIABLES if environment.get(name)},
         fabric=read_fabric(root / "run/raytrain-rehearsal/node-facts.json"),
         devices=len(glob.glob(str(root / "dev/infiniband/uverbs*"))),
-        has_plugin=has_plugin(world_rank, world_size, environment),
+        has_plugin=environment.get("RAYTRAIN_REHEARSAL_PLUGIN") == "1"
+        and not defects.lacks_plugin(defect, world_rank, world_size),
         interfaces=interfaces,
         address=_address(),
         communicator=int.from_bytes(os.urandom(8), "big"),
@@ -96,16 +101,6 @@ def gather(rank: int, world_rank: int, world_size: int, environment: Mapping[str
 def host() -> str:
     """Return the host name as NCCL prints it: up to the first dot, `%` and `/` replaced."""
     return socket.gethostname().split(".", 1)[0].replace("%", "-").replace("/", "-")
-
-
-def has_plugin(world_rank: int, world_size: int, environment: Mapping[str, str]) -> bool:
-    """Return whether this rank's image has aws-ofi-nccl, according to its environment."""
-    if environment.get("RAYTRAIN_REHEARSAL_PLUGIN") != "1":
-        return False
-    missing_on = environment.get("RAYTRAIN_REHEARSAL_PLUGIN_MISSING_ON", "")
-    if missing_on == "last":
-        return world_rank != world_size - 1
-    return missing_on not in (str(world_rank), host())
 
 
 def read_fabric(path: Path) -> Fabric:

@@ -12,6 +12,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import time
@@ -20,8 +21,6 @@ from types import ModuleType
 from typing import Any
 
 TARGET = "torch.distributed.distributed_c10d"
-# Set in the image of a rehearsal whose script must fail before it communicates.
-CRASH = "RAYTRAIN_REHEARSAL_CRASH"
 # Each takes a process group by the name `group`.
 COLLECTIVES = (
     "all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
@@ -127,8 +126,6 @@ class StandIn:
             # On GPUs the backend is NCCL itself, which needs no stand-in.
             if self._c10d.get_rank(group) < 0 or "gloo" not in self._c10d.get_backend(group):
                 return
-            if os.environ.get(CRASH):
-                raise RuntimeError(f"rehearsed crash of the script: its image sets {CRASH}")
             if group not in self._communicators:
                 self._communicators[group] = self._connect(group)
             communicator = self._communicators[group]
@@ -148,9 +145,11 @@ class StandIn:
                 communicator.destroyed()
 
     def _connect(self, group: Any) -> Any:
-        from nccl_stand_in import decision, facts, lines, writer
+        from nccl_stand_in import decision, defects, facts, lines, writer
 
         rank, size = self._c10d.get_rank(group), self._c10d.get_world_size(group)
+        defect = defects.read(os.environ)
+        self._fail(defect)
         own = facts.gather(rank, self._c10d.get_rank(), self._c10d.get_world_size(), os.environ)
         ranks: list[Any] = [None] * size
         self._gather(ranks, own, group=group)
@@ -158,7 +157,14 @@ class StandIn:
         end = ends[rank]
         if self._process is None:
             device = [member for member in range(size) if ranks[member].node == own.node].index(rank)
-            self._writer = writer.Writer(os.environ, device)
+            last = self._c10d.get_rank() == self._c10d.get_world_size() - 1
+            self._writer = writer.Writer(os.environ, device, defect if last else None)
+            if last:
+                before = ranks[rank - 1]
+                other_log = f"rank{before.rank}.{before.host}.{before.pid}.log"
+                defects.falsify_manifest(
+                    defect, os.environ.get("NCCL_DEBUG_FILE", ""), self._c10d.get_rank(), other_log
+                )
             self._process = lines.Process(self._writer)
         self._process.start(own, choices[rank])
         if end is decision.End.NO_INTERFACE:
@@ -166,7 +172,9 @@ class StandIn:
         self._process.network(own, choices[rank])
         if end is decision.End.NO_NETWORK:
             self._abort("Failed to initialize any NET plugin")
-        communicator = lines.Communicator(self._writer, ranks, choices, rank)
+        communicator = lines.Communicator(
+            self._writer, ranks, choices, rank, defect is defects.Defect.SOCKET_CHANNEL
+        )
         communicator.start()
         if end is decision.End.PEER_GONE:
             hang()
@@ -178,7 +186,21 @@ class StandIn:
             flood(communicator, communicator.flooding_peers(choices))
             hang()
         communicator.rings_connected()
+        if defect is defects.Defect.HANG:
+            hang()
         return communicator
+
+    def _fail(self, defect: Any) -> None:
+        """Fail where a script fails before NCCL takes part."""
+        from nccl_stand_in.defects import Defect
+
+        last = self._c10d.get_rank() == self._c10d.get_world_size() - 1
+        if defect is Defect.CRASH:
+            raise RuntimeError("rehearsed crash of the script")
+        if defect is Defect.SILENT:
+            hang()
+        if defect is Defect.RANK_KILLED and last:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def _abort(self, message: str) -> None:
         from torch.distributed import DistBackendError

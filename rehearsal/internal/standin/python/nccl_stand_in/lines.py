@@ -137,8 +137,10 @@ def _plugin_name(facts: Facts) -> str:
 class Communicator:
     """The lines of one communicator on one rank."""
 
-    def __init__(self, writer: Writer, ranks: Sequence[Facts], choices: Sequence[Choice], rank: int) -> None:
+    def __init__(self, writer: Writer, ranks: Sequence[Facts], choices: Sequence[Choice], rank: int,
+                 socket_channel: bool = False) -> None:
         self._writer = writer
+        self._socket_channel = socket_channel
         self._ranks = ranks
         self._choice = choices[rank]
         self._rank = rank
@@ -245,13 +247,16 @@ class Communicator:
             # L4 GPUs have no NVLink, and between PCIe roots NCCL takes shared memory.
             self._writer.info("INIT|SHM", f"Channel {channel:02d} : {edge} via SHM/direct/direct")
         else:
-            self._writer.info("INIT|NET", f"Channel {channel:02d}/0 : {edge} [send] via NET/{self._choice.network}/0")
+            self._writer.info("INIT|NET", f"Channel {channel:02d}/0 : {edge} [send] via NET/{self._network(channel)}/0")
 
     def _receive(self, channel: int, peer: int) -> None:
         # Only the sender prints a channel within a node.
         if self._nodes[peer] != self._nodes[self._rank] and self._new(channel, peer, self._rank):
             edge = self._edge(peer, self._rank)
-            self._writer.info("INIT|NET", f"Channel {channel:02d}/0 : {edge} [receive] via NET/{self._choice.network}/0")
+            self._writer.info("INIT|NET", f"Channel {channel:02d}/0 : {edge} [receive] via NET/{self._network(channel)}/0")
+
+    def _network(self, channel: int) -> str | None:
+        return SOCKET if self._socket_channel and channel == topology.CHANNELS - 1 else self._choice.network
 
     def _edge(self, sender: int, receiver: int) -> str:
         return f"{sender}[{self._local[sender]}] -> {receiver}[{self._local[receiver]}]"

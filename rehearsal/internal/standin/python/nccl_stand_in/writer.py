@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 import time
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from typing import TextIO
 
 from nccl_stand_in import facts
+from nccl_stand_in.defects import Defect
 
 # The first line of every file. It is no record of NCCL's, so that no program
 # takes it for evidence, and no reader takes the file for a real one.
@@ -23,12 +25,19 @@ _LEVELS = {"VERSION": 1, "WARN": 2, "INFO": 3, "ABORT": 4, "TRACE": 5}
 # What INFO prints when NCCL_DEBUG_SUBSYS is not set (2.23.4 and later).
 _DEFAULT_SUBSYSTEMS = frozenset({"INIT", "BOOTSTRAP", "ENV"})
 VERSION = "2.29.7"
+# The record in the middle of the set-up at which a defect damages the file.
+DAMAGED_RECORD = 12
+HUGE_BYTES = 100 << 20
 
 
 class Writer:
     """The debug log of this process."""
 
-    def __init__(self, environment: Mapping[str, str], device: int) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], device: int, defect: Defect | None = None
+    ) -> None:
+        self._defect = defect
+        self._lines = 0
         self._level = _LEVELS.get(environment.get("NCCL_DEBUG", "").upper(), 0)
         self._mask = Mask(environment.get("NCCL_DEBUG_SUBSYS", ""))
         self._device = device
@@ -41,8 +50,16 @@ class Writer:
         # NCCL ignores the file at level VERSION.
         if not path or self._level == _LEVELS["VERSION"]:
             return sys.stdout
-        stream = open(expand(path), "w", buffering=1, encoding="utf-8")  # noqa: SIM115 - kept for the process's life
+        if self._defect is Defect.LOG_MISSING:
+            return None
+        self._path = expand(path)
+        # Bytes of the defect LOG_NOT_UTF8 are written as surrogates.
+        stream = open(self._path, "w", buffering=1, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - kept for the process's life
         stream.write(BANNER + "\n")
+        if self._defect is Defect.LOG_HUGE:
+            filler = f"{self._prefix()} NCCL INFO P2P Chunksize set to 131072\n"
+            for _ in range(HUGE_BYTES // (1000 * len(filler))):
+                stream.write(filler * 1000)
         return stream
 
     def info(self, subsystems: str, text: str) -> None:
@@ -80,8 +97,30 @@ class Writer:
     def _write(self, text: str) -> None:
         if self._stream is not None:
             with self._lock:
+                text = self._damaged(text)
                 self._stream.write(text)
                 self._stream.flush()
+
+    def _damaged(self, text: str) -> str:
+        """Return the part of a record that reaches the file."""
+        self._lines += 1
+        if self._defect is Defect.LOG_OF_EARLIER_RUN:
+            return re.sub(r"commId 0x[0-9a-f]+", "commId 0xdead", text)
+        if self._defect is Defect.NEVER_CONNECTED and "Connected all" in text:
+            return ""
+        if self._lines != DAMAGED_RECORD:
+            truncated = self._defect is Defect.LOG_TRUNCATED and self._lines > DAMAGED_RECORD
+            return "" if truncated else text
+        if self._defect is Defect.LOG_TRUNCATED:
+            return text[: len(text) // 2]
+        if self._defect is Defect.LOG_NOT_UTF8:
+            return "\udcff\udcfe\udc80\n" + text
+        if self._defect is Defect.LOG_ROTATED:
+            self.close()
+            os.replace(self._path, self._path + ".1")
+            self._stream = open(self._path, "w", buffering=1, encoding="utf-8")  # noqa: SIM115
+            self._stream.write(BANNER + "\n")
+        return text
 
 
 class Mask:
