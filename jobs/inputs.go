@@ -30,10 +30,28 @@ type Inputs struct {
 	Expectations          Expectations      `pulumi:"expectations"`
 	StartupSeconds        int               `pulumi:"startupSeconds"`
 	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`
+	PendingSeconds        int               `pulumi:"pendingSeconds,optional"`
+	NoProgressSeconds     int               `pulumi:"noProgressSeconds,optional"`
+	FailFast              bool              `pulumi:"failFast,optional"`
+	OnCancel              OnCancel          `pulumi:"onCancel,optional"`
 	HourlyUSD             float64           `pulumi:"hourlyUsd"`
 	AWSRegion             string            `pulumi:"awsRegion"`
 	EvidenceDir           string            `pulumi:"evidenceDir"`
 }
+
+// OnCancel is what happens to a running job when its update is canceled.
+type OnCancel string
+
+// The values; empty means LeaveJob.
+const (
+	// LeaveJob lets the job run on. The next update continues with it.
+	LeaveJob OnCancel = "leave"
+	// StopJob stops the job. The next update runs a new attempt.
+	StopJob OnCancel = "stop"
+)
+
+// OnCancels returns every value.
+func OnCancels() []OnCancel { return []OnCancel{LeaveJob, StopJob} }
 
 // Expectations is what the gate requires of the cluster and the run. All of it is part of the
 // proof.

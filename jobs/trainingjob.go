@@ -64,6 +64,15 @@ type TrainingJobArgs struct {
 	// DeadlineSeconds is how long the job may take from submission; at the
 	// deadline it is stopped, and its evidence is judged.
 	DeadlineSeconds int `pulumi:"deadlineSeconds"`
+	// PendingSeconds is how long the job may wait for resources, NoProgressSeconds how long a running job
+	// may show nothing new: neither evidence nor, once it has reported one, a step. Then it is stopped and
+	// judged. 0 means until the deadline.
+	PendingSeconds    int `pulumi:"pendingSeconds,optional"`
+	NoProgressSeconds int `pulumi:"noProgressSeconds,optional"`
+	// FailFast stops the job as soon as its evidence shows that it can no longer become efa.
+	FailFast bool `pulumi:"failFast,optional"`
+	// OnCancel is what happens to the running job when the update is canceled; empty means LeaveJob.
+	OnCancel OnCancel `pulumi:"onCancel,optional"`
 	// HourlyUSD is the price of the running stack, for the error text.
 	HourlyUSD float64 `pulumi:"hourlyUsd"`
 	// AWSRegion is the AWS region, for the commands that error texts suggest.

@@ -41,7 +41,7 @@ type Status struct {
 	// data.
 	Provisional bool
 	// CanBecomeEFA reports whether the verdict is efa or can still become so. When it is false, the
-	// run has failed: a channel between nodes is on another network.
+	// run has failed: a channel between nodes is not on EFA.
 	CanBecomeEFA bool
 }
 

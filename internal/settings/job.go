@@ -3,6 +3,7 @@ package settings
 import (
 	"fmt"
 
+	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
@@ -21,6 +22,13 @@ type Job struct {
 	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so far
 	// is judged.
 	DeadlineSeconds int
+	// PendingSeconds is how long the job may wait for resources, NoProgressSeconds how long a running job
+	// may show nothing new; 0 means until the deadline.
+	PendingSeconds, NoProgressSeconds int
+	// FailFast stops the job as soon as it can no longer become efa.
+	FailFast bool
+	// OnCancel is what happens to the running job when the update is canceled.
+	OnCancel jobs.OnCancel
 	// Environment overrides variables of the workers. An empty value removes one.
 	Environment map[string]string
 	// RequireEFACounters fails the gate if the EFA hardware counters cannot be read. Counters that can
@@ -96,6 +104,33 @@ func jobFields() []Field {
 				"At the deadline the job is stopped and its evidence so far is judged.",
 			Allowed: "10 to 86400",
 			set:     between(10, 86400, func(s *Settings) *int { return &s.Job.DeadlineSeconds }),
+		},
+		{
+			Key: "job.pendingSeconds", Type: Integer, Default: "600",
+			Description: "Maximum time in seconds that the job may wait for resources in Ray. Then it is " +
+				"stopped. 0 means until the deadline.",
+			Allowed: "0 to 86400",
+			set:     between(0, 86400, func(s *Settings) *int { return &s.Job.PendingSeconds }),
+		},
+		{
+			Key: "job.noProgressSeconds", Type: Integer, Default: "900",
+			Description: "Maximum time in seconds without new evidence or a new step. Then the job is stopped " +
+				"and its evidence so far is judged. 0 means until the deadline.",
+			Allowed: "0 to 86400",
+			set:     between(0, 86400, func(s *Settings) *int { return &s.Job.NoProgressSeconds }),
+		},
+		{
+			Key: "job.failFast", Type: Boolean, Default: "true",
+			Description: "Whether to stop the job as soon as its NCCL logs show that it can no longer become efa.",
+			Allowed:     "true or false",
+			set:         boolean(func(s *Settings) *bool { return &s.Job.FailFast }),
+		},
+		{
+			Key: "job.onCancel", Type: String, Default: string(jobs.LeaveJob),
+			Description: "What happens to the running job when an update is canceled: leave (the next update " +
+				"continues with it) or stop.",
+			Allowed: fmt.Sprintf("one of %q", jobs.OnCancels()),
+			set:     oneOf(jobs.OnCancels(), func(s *Settings) *jobs.OnCancel { return &s.Job.OnCancel }),
 		},
 		{
 			Key: "job.environment", Type: Object, Default: "{}", Example: "INFO",

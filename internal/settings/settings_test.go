@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/image"
+	"github.com/ray-train-efa/ray-train-efa/jobs"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 )
 
@@ -57,7 +58,9 @@ func TestDefaults(t *testing.T) {
 				Model: "Qwen/Qwen2.5-1.5B", Device: train.CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
 				LearningRate: 1e-5, Seed: 7, WrapMinParameters: 10_000_000,
 			},
-			StartupSeconds: 1200, DeadlineSeconds: 1800, Environment: map[string]string{}, EvidenceDir: "evidence",
+			StartupSeconds: 1200, DeadlineSeconds: 1800, PendingSeconds: 600, NoProgressSeconds: 900,
+			FailFast: true, OnCancel: jobs.LeaveJob,
+			Environment: map[string]string{}, EvidenceDir: "evidence",
 		},
 		Cost: Cost{MaxHourlyUSD: 12, Prices: map[string]float64{}},
 	}, have)
@@ -153,6 +156,10 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`, "null", `{"1A":"b"}`, `{"A-B":"c"}`, `{"A.B":"c"}`, `{"":"c"}`, `{"A":"b"} x`},
 		"job.requireEfaCounters":     {"maybe"},
 		"job.requireFiInfo":          {"1.5"},
+		"job.pendingSeconds":         {"-1", "10m"},
+		"job.noProgressSeconds":      {"-1", "86401"},
+		"job.failFast":               {"fast"},
+		"job.onCancel":               {"", "kill"},
 		"job.evidenceDir":            {"", " "},
 		"maxHourlyUsd":               {"", "ten", "0", "-1", "NaN", "Inf", "1e6", "$12"},
 		"prices":                     {`{"g6":1}`, `{"g6.12xlarge":0}`, `{"g6.12xlarge":"dear"}`, `{"g6.12xlarge":"NaN"}`, `{"g6.12xlarge":true}`, "4.6", "null", `{"g6.12xlarge":-1}`, `{"g6.12xlarge":1e7}`},

@@ -45,9 +45,11 @@ func newJob(
 		},
 		StartupSeconds:  s.Job.StartupSeconds,
 		DeadlineSeconds: s.Job.DeadlineSeconds,
-		HourlyUSD:       plan.Estimate.HourlyUSD(),
-		AWSRegion:       pulumi.String(s.AWSRegion),
-		EvidenceDir:     s.Job.EvidenceDir,
+		PendingSeconds:  s.Job.PendingSeconds, NoProgressSeconds: s.Job.NoProgressSeconds,
+		FailFast: s.Job.FailFast, OnCancel: s.Job.OnCancel,
+		HourlyUSD:   plan.Estimate.HourlyUSD(),
+		AWSRegion:   pulumi.String(s.AWSRegion),
+		EvidenceDir: s.Job.EvidenceDir,
 	}, pulumi.DependsOn(work.Made))
 }
 

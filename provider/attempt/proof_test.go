@@ -100,6 +100,7 @@ func notProven() []string {
 	return []string{
 		"Kubeconfig", "ClusterName", "Namespace", "StartupSeconds", "DeadlineSeconds", "HourlyUSD", "AWSRegion", "EvidenceDir",
 		"WorkingDir", // its digest is
+		"PendingSeconds", "NoProgressSeconds", "FailFast", "OnCancel",
 	}
 }
 

@@ -153,3 +153,15 @@ func (c *Collector) Files() []File {
 }
 
 func shortName(key fileKey) string { return fmt.Sprintf("%.8s/%s", key.node, key.base) }
+
+// Refresh reads the files of one name again, among those that Collect found. It is much cheaper than
+// Collect.
+func (c *Collector) Refresh(ctx context.Context, name string) error {
+	var failures []error
+	for key := range c.files {
+		if key.base == name {
+			failures = append(failures, c.read(ctx, key))
+		}
+	}
+	return errors.Join(failures...)
+}

@@ -68,10 +68,7 @@ type Judgement struct {
 // Judge judges a run. The logs decide the verdict. All other evidence can only change efa to
 // inconclusive.
 func Judge(ctx context.Context, run Run) (Judgement, error) {
-	left := ofRanks(run)
-	if run.Script {
-		left = ofScript(run)
-	}
+	left := run.left()
 	found := append(left.found, checkRun(run)...)
 	last, earlier := left.last, left.earlier
 	// A script that fails before it communicates writes no log. The findings say what is
@@ -118,6 +115,14 @@ func Judge(ctx context.Context, run Run) (Judgement, error) {
 	}
 	placeRanks(verdict.Ranks, run.Files)
 	return Judgement{Report: verdict, Manifests: left.manifests, Result: result(run.Files)}, nil
+}
+
+// left returns what the run left, by the kind of its code.
+func (r Run) left() gathered {
+	if r.Script {
+		return ofScript(r)
+	}
+	return ofRanks(r)
 }
 
 // placeRanks adds the node to each rank: that of its log.

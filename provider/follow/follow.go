@@ -33,8 +33,14 @@ type Job struct {
 	Ray *rayapi.Client
 	// ID is the submission id, Session the session of the head that it was submitted to.
 	ID, Session string
-	// Deadline is how long the job may take from its start; 0 means any time.
-	Deadline time.Duration
+	// Deadline is how long the job may take from its start, Pending how long it may wait for resources,
+	// NoProgress how long a running job may show nothing new: its first evidence or, once it has reported
+	// one, a further step. 0 means any time.
+	Deadline, Pending, NoProgress time.Duration
+	// Watch judges the evidence of the running job; nil does not. With FailFast the job is stopped as soon as it can no
+	// longer become efa.
+	Watch    *evidence.Watch
+	FailFast bool
 	Clock    evidence.Clock
 	// Log shows one line of progress.
 	Log func(line string)
@@ -44,24 +50,44 @@ type Job struct {
 type Outcome struct {
 	// Job has no status if the head no longer knows the job.
 	Job rayapi.Job
-	// TimedOut reports whether the deadline passed, StillActive whether the job did not stop then.
-	TimedOut, StillActive bool
-	// Started is when the job started, or Wait, if that was earlier.
+	// Stopped is why Wait stopped the job; empty if it ended by itself. StillActive reports whether it did
+	// not stop.
+	Stopped     StopReason
+	StillActive bool
+	// Started is when the job started, or Wait, if that was earlier. Waited is how long it took since.
 	Started time.Time
+	Waited  time.Duration
 }
 
-// Wait polls the job until it is final, its deadline passes, or the head no longer knows it.
-// Evidence is copied in the background, so that a log endpoint that hangs delays neither status nor
-// deadline. When it returns, nothing uses the collector anymore. An error wraps ErrHeadUnreachable,
-// or is the context's; the job is then left as it is.
+// StopReason is why a job was stopped.
+type StopReason string
+
+// The reasons.
+const (
+	// AtDeadline means that the job took longer than Job.Deadline.
+	AtDeadline StopReason = "deadline"
+	// TooLongPending means that the job did not start within Job.Pending.
+	TooLongPending StopReason = "pending"
+	// WithoutProgress means that nothing changed for Job.NoProgress.
+	WithoutProgress StopReason = "no-progress"
+	// NotEFA means that the run could no longer become efa.
+	NotEFA StopReason = "not-efa"
+)
+
+// Wait polls the job until it is final, has to be stopped, or the head no longer knows it. Evidence
+// is copied in the background, so that a log endpoint that hangs delays neither status nor deadline.
+// When it returns, nothing uses the collector anymore. An error wraps ErrHeadUnreachable, or is the
+// context's; the job is then left as it is.
 func (j Job) Wait(ctx context.Context, collector *evidence.Collector) (Outcome, error) {
-	copies := newCopier(ctx, collector, j.Clock.Now())
+	copies := newCopier(ctx, j, collector)
 	defer copies.stop()
 	started := j.Clock.Now()
 	answered := started
+	var job rayapi.Job
 	for {
-		job, err := j.read(ctx)
+		latest, err := j.read(ctx)
 		now := j.Clock.Now()
+		seen := copies.poll(now)
 		switch {
 		case ctx.Err() != nil:
 			return Outcome{}, ctx.Err()
@@ -71,22 +97,39 @@ func (j Job) Wait(ctx context.Context, collector *evidence.Collector) (Outcome, 
 			return Outcome{}, fmt.Errorf("waiting for job %q: %w: %w", j.ID, ErrHeadUnreachable, err)
 		case err != nil:
 			j.Log(fmt.Sprintf("job %s: no response for %d s: %v", j.ID, int(now.Sub(answered).Seconds()), err))
-		case job.Status.Final():
-			return Outcome{Job: job, Started: earliest(started, job)}, nil
+		case latest.Status.Final():
+			return Outcome{Job: latest, Started: earliest(started, latest)}, nil
 		default:
-			answered = now
-			started = earliest(started, job)
-			j.Log(progress(job, now.Sub(started)))
+			job, answered, started = latest, now, earliest(started, latest)
+			j.Log(progress(job, now.Sub(started), seen))
 		}
-		if j.Deadline > 0 && now.Sub(started) >= j.Deadline {
-			end, err := j.stopAtDeadline(ctx)
-			end.Started = started
+		if reason := j.mustStop(job, now.Sub(started), seen); reason != "" {
+			end, err := j.stop(ctx, reason, seen)
+			end.Started, end.Waited = started, now.Sub(started)
 			return end, err
 		}
-		copies.poll(now)
 		if err := j.Clock.Sleep(ctx, jobPoll); err != nil {
 			return Outcome{}, err
 		}
+	}
+}
+
+// mustStop returns why a job has to be stopped; "" if it may go on.
+func (j Job) mustStop(job rayapi.Job, elapsed time.Duration, seen sight) StopReason {
+	over := func(spent, limit time.Duration) bool { return limit > 0 && spent >= limit }
+	switch {
+	case over(elapsed, j.Deadline):
+		return AtDeadline
+	case job.Status == rayapi.Pending && over(elapsed, j.Pending):
+		return TooLongPending
+	case j.FailFast && seen.Lost:
+		return NotEFA
+	// A job that left evidence and never reports its progress cannot be judged by it.
+	case job.Status == rayapi.Running && (seen.Progress != nil || seen.Bytes == 0) &&
+		over(seen.at.Sub(seen.moved), j.NoProgress):
+		return WithoutProgress
+	default:
+		return ""
 	}
 }
 
@@ -108,21 +151,35 @@ func (j Job) read(ctx context.Context) (rayapi.Job, error) {
 	return j.Ray.Job(ctx, j.ID)
 }
 
-func (j Job) stopAtDeadline(ctx context.Context) (Outcome, error) {
-	j.Log(fmt.Sprintf("stopping job %s at its deadline of %d s", j.ID, int(j.Deadline.Seconds())))
+// stop stops the job.
+func (j Job) stop(ctx context.Context, reason StopReason, seen sight) (Outcome, error) {
+	line := fmt.Sprintf("stopping job %s (%s)", j.ID, reason)
+	if reason == NotEFA && seen.Telling != nil {
+		line += ": " + seen.Telling.Text
+	}
+	j.Log(line)
 	job, err := j.Ray.StopAndWait(ctx, j.ID, StopTimeout)
 	if err != nil && !errors.Is(err, rayapi.ErrStillActive) {
 		return Outcome{}, err
 	}
-	active := !job.Status.Final()
-	// A job that ended by itself in this moment was not stopped.
-	return Outcome{Job: job, TimedOut: job.Status == rayapi.Stopped || active, StillActive: active}, nil
+	end := Outcome{Job: job, StillActive: !job.Status.Final()}
+	if end.StillActive || job.Status == rayapi.Stopped { // otherwise it ended by itself in this moment
+		end.Stopped = reason
+	}
+	return end, nil
 }
 
-func progress(job rayapi.Job, elapsed time.Duration) string {
+// progress describes a running job in one line.
+func progress(job rayapi.Job, elapsed time.Duration, seen sight) string {
 	line := fmt.Sprintf("job %s %s, %d s", job.SubmissionID, job.Status, int(elapsed.Seconds()))
 	if job.Status == rayapi.Pending && job.Message != "" {
-		line += ": " + job.Message
+		return line + ": " + job.Message
+	}
+	if seen.Progress != nil {
+		line += ", " + seen.Progress.String()
+	}
+	if seen.Ranks > 0 {
+		line += fmt.Sprintf(", %d of %d ranks, verdict so far %s", seen.Ranks, seen.WorldSize, seen.Verdict)
 	}
 	return line
 }

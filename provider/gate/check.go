@@ -72,6 +72,14 @@ var rules = []rule{
 	{"environment", checkEnvironment},
 	{"startupSeconds", positive(func(in jobs.Inputs) int { return in.StartupSeconds })},
 	{"deadlineSeconds", positive(func(in jobs.Inputs) int { return in.DeadlineSeconds })},
+	{"pendingSeconds", notNegative(func(in jobs.Inputs) int { return in.PendingSeconds })},
+	{"noProgressSeconds", notNegative(func(in jobs.Inputs) int { return in.NoProgressSeconds })},
+	{"onCancel", func(in jobs.Inputs, _ property.Value) string {
+		if in.OnCancel == "" || slices.Contains(jobs.OnCancels(), in.OnCancel) {
+			return ""
+		}
+		return fmt.Sprintf("%q is not allowed; allowed: one of %q", in.OnCancel, jobs.OnCancels())
+	}},
 	{"evidenceDir", notEmpty(func(in jobs.Inputs) string { return in.EvidenceDir })},
 	{"training", checkTraining},
 	{"workingDir", checkWorkingDir},
@@ -91,6 +99,15 @@ func positive(get func(jobs.Inputs) int) func(jobs.Inputs, property.Value) strin
 	return func(in jobs.Inputs, _ property.Value) string {
 		if value := get(in); value < 1 {
 			return fmt.Sprintf("must be 1 or more, is %d", value)
+		}
+		return ""
+	}
+}
+
+func notNegative(get func(jobs.Inputs) int) func(jobs.Inputs, property.Value) string {
+	return func(in jobs.Inputs, _ property.Value) string {
+		if value := get(in); value < 0 {
+			return fmt.Sprintf("must be 0 or more, is %d", value)
 		}
 		return ""
 	}

@@ -57,7 +57,7 @@ func (o operation) stillActive(end follow.Outcome) []report.Finding {
 	return []report.Finding{{
 		Code: "job-still-active", Severity: report.Error,
 		Text: string(end.Job.Status) + ": " + end.Job.Message,
-		Cause: fmt.Sprintf("the job did not stop within %s after its deadline; "+
+		Cause: fmt.Sprintf("the job did not stop within %s; "+
 			"it may still run, or start later, and use the GPUs", follow.StopTimeout),
 		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods), "+
 			"then pulumi up", o.in.Namespace, o.in.RayCluster),
@@ -88,17 +88,22 @@ func (o operation) refusedByPreflight(begun run, found []report.Finding) State {
 }
 
 // interrupted returns the state when the operation ended before its job was judged: cancelled,
-// timed out or disconnected. The record stays unsettled, and the next update adopts the job.
-func (o operation) interrupted(begun run, cause error) State {
+// timed out or disconnected. Unless its job was stopped, the record stays unsettled, and the next
+// update adopts the job.
+func (o operation) interrupted(begun run, cause error, stopped bool) State {
 	state := o.attempted(begun)
-	when := "before a job was submitted"
-	if state.SubmissionID != "" {
+	when, next := "before a job was submitted", "pulumi up (continues with the job), or pulumi destroy (stops it)"
+	switch {
+	case stopped:
+		when = "before job " + state.SubmissionID + " was judged; the job was stopped (job.onCancel)"
+		next = "pulumi up (runs a new attempt)"
+	case state.SubmissionID != "":
 		when = "before job " + state.SubmissionID + " was judged; if it runs, it continues"
 	}
 	state.Findings = []report.Finding{{
 		Code: "interrupted", Severity: report.Error, Text: cause.Error(),
 		Cause: "the update was cancelled, ran out of time or lost the cluster " + when,
-		Next:  "pulumi up (continues with the job), or pulumi destroy (stops it)",
+		Next:  next,
 	}}
 	state.Refusal = refuse(state, "interrupted", "interrupted before the verdict", "pulumi up")
 	return state

@@ -128,14 +128,19 @@ func bounded(ctx context.Context, timeout time.Duration, do func(context.Context
 func (o operation) judge(
 	ctx context.Context, begun run, end follow.Outcome, gathered collected,
 ) (evidence.Judgement, error) {
-	return evidence.Judge(ctx, evidence.Run{
+	run := o.evidence(begun)
+	run.Status, run.Files, run.Gaps, run.Counters = end.Job.Status, gathered.files, gathered.gaps, gathered.counters
+	return evidence.Judge(ctx, run)
+}
+
+// evidence returns what the evidence of a run must contain, without its files.
+func (o operation) evidence(begun run) evidence.Run {
+	return evidence.Run{
 		Expected: evidence.Expected{
 			SubmissionID: begun.record.SubmissionID, Nonce: begun.record.Nonce,
 			WorldSize: o.in.Expectations.WorldSize, Nodes: o.in.Expectations.Nodes,
 		},
-		Provider: o.in.Expectations.Provider, Status: end.Job.Status, Again: "pulumi up",
-		Script: o.in.Entrypoint != "",
-		Files:  gathered.files, Gaps: gathered.gaps,
-		Counters: gathered.counters, RequireEFACounters: o.in.Expectations.RequireEFACounters,
-	})
+		Provider: o.in.Expectations.Provider, Again: "pulumi up", Script: o.in.Entrypoint != "",
+		RequireEFACounters: o.in.Expectations.RequireEFACounters,
+	}
 }

@@ -182,6 +182,19 @@ func (w *world) info(_ context.Context, text string) {
 	w.infos = append(w.infos, text)
 }
 
+// watchLog calls see for every line of progress; the returned function returns them.
+func (w *world) watchLog(see func(line string)) func() []string {
+	var lines []string
+	w.env.Log = func(_ context.Context, line string) {
+		w.clock.Lock()
+		lines = append(lines, line)
+		w.clock.Unlock()
+		see(line)
+	}
+	w.start()
+	return func() []string { return lines }
+}
+
 type cluster struct{ w *world }
 
 func (c cluster) Kubernetes() kubernetes.Interface { return c.w.kube }

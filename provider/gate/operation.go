@@ -70,9 +70,10 @@ func (o operation) execute(ctx context.Context) (State, string, error) {
 	case err == nil:
 		return state, begun.instance, nil
 	case ctx.Err() != nil && begun.instance != "":
-		return o.interrupted(begun, context.Cause(ctx)), begun.instance, nil //nolint:nilerr // the state keeps the cause
+		stopped := o.stopOnCancel(ctx, begun)
+		return o.interrupted(begun, context.Cause(ctx), stopped), begun.instance, nil //nolint:nilerr // the state keeps the cause
 	case begun.record.SubmissionID != "":
-		return o.interrupted(begun, err), begun.instance, nil
+		return o.interrupted(begun, err, false), begun.instance, nil
 	default:
 		return State{}, "", err
 	}

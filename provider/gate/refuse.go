@@ -61,15 +61,32 @@ func refuse(state State, code, summary, next string) *refusal.Refusal {
 func statusText(state State, end follow.Outcome) string {
 	switch {
 	case end.StillActive:
-		return fmt.Sprintf("%s, did not stop at its deadline of %d s", end.Job.Status, state.DeadlineSeconds)
-	case end.TimedOut:
-		return fmt.Sprintf("stopped at its deadline of %d s", state.DeadlineSeconds)
+		return fmt.Sprintf("%s, did not stop %s", end.Job.Status, stopText(state, end))
+	case end.Stopped != "":
+		return "stopped " + stopText(state, end)
 	case end.Job.Status == "":
 		return "not known to Ray"
 	case end.Job.ExitCode != nil:
 		return fmt.Sprintf("%s (exit status %d)", end.Job.Status, *end.Job.ExitCode)
 	default:
 		return string(end.Job.Status)
+	}
+}
+
+// stopText returns when and why the gate stopped a job.
+func stopText(state State, end follow.Outcome) string {
+	switch end.Stopped {
+	case follow.AtDeadline:
+		return fmt.Sprintf("at its deadline of %d s", state.DeadlineSeconds)
+	case follow.TooLongPending:
+		return fmt.Sprintf("after it waited for %d s (job.pendingSeconds)", state.PendingSeconds)
+	case follow.WithoutProgress:
+		return fmt.Sprintf("after %d s without progress (job.noProgressSeconds)", state.NoProgressSeconds)
+	case follow.NotEFA:
+		return fmt.Sprintf("after %d s, because it can no longer become efa (job.failFast)",
+			int(end.Waited.Seconds()))
+	default:
+		return string(end.Stopped)
 	}
 }
 

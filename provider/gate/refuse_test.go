@@ -58,7 +58,7 @@ func crash() judged {
 func hang() judged {
 	j := notEFA()
 	j.state.Verdict, j.state.DeadlineSeconds = report.Inconclusive, 120
-	j.end = follow.Outcome{Job: rayapi.Job{Status: rayapi.Stopped}, TimedOut: true}
+	j.end = follow.Outcome{Job: rayapi.Job{Status: rayapi.Stopped}, Stopped: follow.AtDeadline}
 	return j
 }
 
@@ -73,7 +73,7 @@ func refusedInPreflight() *refusal.Refusal {
 
 func cutOff() *refusal.Refusal {
 	o := operation{in: jobs.Inputs{HourlyUSD: 9.55}}
-	return o.interrupted(run{record: attempt.Record{SubmissionID: "train-0a1b2c3d-a1"}}, context.Canceled).Refusal
+	return o.interrupted(run{record: attempt.Record{SubmissionID: "train-0a1b2c3d-a1"}}, context.Canceled, false).Refusal
 }
 
 func (j judged) refusal() *refusal.Refusal { return refuseRun(j.state, j.end, []byte(j.log)) }

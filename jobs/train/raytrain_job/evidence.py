@@ -8,8 +8,10 @@ judges what NCCL writes.
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,6 +90,35 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8")
     temporary.replace(path)
+
+
+class Progress:
+    """Rank 0's progress.json, which shows how far the training is. It is not evidence."""
+
+    # Reading the loss waits for the device, so it is done rarely.
+    PAUSE_SECONDS = 5.0
+
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "progress.json"
+        self._written = 0.0
+        self._step = 0
+
+    def due(self) -> bool:
+        """Return whether the file is older than PAUSE_SECONDS."""
+        return time.monotonic() - self._written >= self.PAUSE_SECONDS
+
+    def write(self, step: int, steps: int, loss: float) -> None:
+        """Replace the file; the speed is the mean since the last write, null in the first one."""
+        now = time.monotonic()
+        speed = None
+        if self._written:
+            speed = round((step - self._step) / (now - self._written), 4)
+        self._written, self._step = now, step
+        # JSON has no NaN.
+        shown = round(loss, 4) if math.isfinite(loss) else None
+        write_json(
+            self._path, {"step": step, "steps": steps, "loss": shown, "stepsPerSecond": speed}
+        )
 
 
 def _nccl_version() -> str | None:

@@ -33,7 +33,8 @@ def train(options: dict[str, Any]) -> dict[str, Any] | None:
     torch.distributed.all_gather_object(places, placement.node)
     check_places(places, settings.config)
 
-    result = run(settings.config, placement.rank, placement.world_size, device)
+    report = evidence.Progress(directory) if placement.rank == 0 else None
+    result = run(settings.config, placement.rank, placement.world_size, device, report)
     if placement.rank != 0:
         return None
     evidence.write_json(directory / "result.json", result)
@@ -57,7 +58,13 @@ def check_places(places: Sequence[str], config: Config) -> None:
     )
 
 
-def run(config: Config, rank: int, world_size: int, device: torch.device) -> dict[str, Any]:
+def run(
+    config: Config,
+    rank: int,
+    world_size: int,
+    device: torch.device,
+    progress: evidence.Progress | None = None,
+) -> dict[str, Any]:
     """Train, and return speed and loss. Requires torch's process group."""
     import torch
     import torch.distributed as distributed
@@ -86,6 +93,8 @@ def run(config: Config, rank: int, world_size: int, device: torch.device) -> dic
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+        if progress is not None and progress.due():
+            progress.write(step + 1, config.steps, loss.item())
         if rank == 0 and (step == 0 or (step + 1) % max(1, config.steps // 10) == 0):
             _print(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0")
     _synchronize(device)

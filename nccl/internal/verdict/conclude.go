@@ -14,7 +14,7 @@ import (
 // Outcome is a report, and whether its verdict can still change.
 type Outcome struct {
 	report.Report
-	// Failed reports whether a channel between nodes uses another network, so that more lines cannot
+	// Failed reports whether a channel between nodes is not on EFA, so that more lines cannot
 	// change the verdict to efa.
 	Failed bool
 }

@@ -35,7 +35,7 @@ type runJudge struct {
 	efa, other, unknown int
 	blocked             bool
 	deduplicated        bool // some rank has only de-duplicated lines
-	failed              bool // a channel between nodes is on another network, whatever follows
+	failed              bool // a channel between nodes is not on EFA, whatever follows
 	stripped            bool // host and process were removed from the logs
 }
 
@@ -138,7 +138,7 @@ func usedOrChosen(rk *model.Rank) finding.Variant {
 func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective bool) {
 	for t, traffic := range j.tallies(c, rk) {
 		j.count(traffic, t, rk.Rank)
-		if traffic == report.TrafficOther && c.Nodes > 1 && !record.IsEFANetwork(record.NetworkOf(t.Label)) {
+		if traffic == report.TrafficOther && c.Nodes > 1 && final(t) {
 			j.failed = true
 		}
 		if traffic == report.TrafficLocal {
@@ -153,6 +153,12 @@ func (j *runJudge) channels(c *model.Communicator, rk *model.Rank) (collective b
 		}
 	}
 	return collective
+}
+
+// final reports whether no later line can put channels that are not on EFA there: they are on another
+// network, or the plugin's provider was another one when they were printed.
+func final(t *model.Tally) bool {
+	return !record.IsEFANetwork(record.NetworkOf(t.Label)) || t.Provider != ""
 }
 
 // tallies yields the rank's channels and what they use. The driver's log is not in order, so it is
