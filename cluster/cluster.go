@@ -32,12 +32,17 @@ type Args struct {
 	NodeSubnetID          pulumi.StringInput
 	// SecretsKeyARN is the KMS key of the Kubernetes secrets.
 	SecretsKeyARN pulumi.StringInput
-	// EFASecurityGroupID and PlacementGroupName are what EFA needs.
+	// EFASecurityGroupID is the security group that EFA needs.
 	EFASecurityGroupID pulumi.StringInput
+	// PlacementGroupName is the placement group of the GPU nodes; nil for none.
 	PlacementGroupName pulumi.StringInput
 
 	// GPU and System are the node groups.
-	GPU, System settings.NodeGroup
+	GPU    settings.GPU
+	System settings.NodeGroup
+	// Tags are on every volume and instance. The provider's default tags do not reach what a launch
+	// template starts.
+	Tags map[string]string
 	// GPUType describes the GPU group's instance type.
 	GPUType capacity.InstanceType
 	// AWS is the provider for the control plane's component, which does not inherit one.

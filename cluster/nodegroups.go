@@ -59,7 +59,7 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 	if err != nil {
 		return nil, err
 	}
-	args := b.nodeGroup(control, role, b.args.GPU, template)
+	args := b.nodeGroup(control, role, b.args.GPU.NodeGroup, template)
 	args.AmiType = pulumi.String(gpuAMI)
 	args.Labels = pulumi.StringMap{
 		RoleLabel:       pulumi.String(GPURole),

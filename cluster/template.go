@@ -10,9 +10,7 @@ import (
 const (
 	// rootDevice is the root volume of the Amazon Linux 2023 AMIs of EKS.
 	rootDevice = "/dev/xvda"
-	// podHops is the hop limit that lets pods reach the instance metadata service.
-	podHops = 2
-	// nodeHops is the hop limit that allows only the node itself.
+	// nodeHops is the hop limit of the instance metadata service that allows only the node itself.
 	nodeHops = 1
 )
 
@@ -35,9 +33,13 @@ func (b builder) gpuTemplate(control *controlPlane) (*ec2.LaunchTemplate, error)
 			SecurityGroups: pulumi.StringArray{control.securityGroupID, b.args.EFASecurityGroupID},
 		})
 	}
-	args := b.template("gpu", b.args.GPU.VolumeGiB, podHops)
+	args := b.template("gpu", b.args.GPU.VolumeGiB, b.args.GPU.MetadataHopLimit)
 	args.NetworkInterfaces = interfaces
-	args.Placement = ec2.LaunchTemplatePlacementArgs{GroupName: b.args.PlacementGroupName}
+	if b.args.PlacementGroupName != nil {
+		args.Placement = ec2.LaunchTemplatePlacementArgs{
+			GroupName: b.args.PlacementGroupName.ToStringOutput().ToStringPtrOutput(),
+		}
+	}
 	return b.newTemplate("gpu", args)
 }
 
@@ -59,6 +61,8 @@ func (b builder) newTemplate(name string, args *ec2.LaunchTemplateArgs) (*ec2.La
 // only.
 func (b builder) template(name string, volumeGiB, hops int) *ec2.LaunchTemplateArgs {
 	tags := pulumi.StringMap{"Name": pulumi.String(b.args.Name + "-" + name)}
+	launched := pulumi.ToStringMap(b.args.Tags)
+	launched["Name"] = tags["Name"]
 	return &ec2.LaunchTemplateArgs{
 		Description:          pulumi.String(name + " nodes of " + b.args.Name),
 		UpdateDefaultVersion: pulumi.Bool(true),
@@ -77,8 +81,9 @@ func (b builder) template(name string, volumeGiB, hops int) *ec2.LaunchTemplateA
 			HttpPutResponseHopLimit: pulumi.Int(hops),
 		},
 		TagSpecifications: ec2.LaunchTemplateTagSpecificationArray{
-			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("instance"), Tags: tags},
-			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("volume"), Tags: tags},
+			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("instance"), Tags: launched},
+			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("volume"), Tags: launched},
+			ec2.LaunchTemplateTagSpecificationArgs{ResourceType: pulumi.String("network-interface"), Tags: launched},
 		},
 		Tags: tags,
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/vpc"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
 // EFAGroupsArgs describes the two groups.
@@ -14,17 +16,18 @@ type EFAGroupsArgs struct {
 	ClusterName string
 	// VPCID is the VPC of the security group.
 	VPCID pulumi.StringInput
+	// Placement says whether to create a placement group, or names an existing one.
+	Placement settings.Placement
 }
 
-// EFAGroups is the security group and the placement group of the GPU nodes: a security group and a
-// placement group.
+// EFAGroups is the security group and the placement group of the GPU nodes.
 type EFAGroups struct {
 	pulumi.ResourceState
 
 	// SecurityGroupID is a security group that allows all traffic between its members.
 	SecurityGroupID pulumi.StringOutput
-	// PlacementGroupName is the cluster placement group of the GPU nodes.
-	PlacementGroupName pulumi.StringOutput
+	// PlacementGroupName is the placement group of the GPU nodes; nil without one.
+	PlacementGroupName pulumi.StringInput
 	// Made holds the resources to depend on; see Network.Made.
 	Made []pulumi.Resource
 }
@@ -71,19 +74,28 @@ func NewEFAGroups(
 	if err != nil {
 		return nil, fmt.Errorf("allowing EFA egress: %w", err)
 	}
-	placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
-		Strategy: pulumi.String("cluster"),
-		Tags:     pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-gpu")},
-	}, parent)
-	if err != nil {
-		return nil, fmt.Errorf("creating the placement group: %w", err)
-	}
 	g.SecurityGroupID = group.ID().ToStringOutput()
-	g.PlacementGroupName = placement.Name
-	g.Made = []pulumi.Resource{group, ingress, egress, placement}
-	if err := ctx.RegisterResourceOutputs(g, pulumi.Map{
-		"securityGroupId": g.SecurityGroupID, "placementGroupName": g.PlacementGroupName,
-	}); err != nil {
+	g.Made = []pulumi.Resource{group, ingress, egress}
+	outputs := pulumi.Map{"securityGroupId": g.SecurityGroupID}
+	switch args.Placement {
+	case settings.ClusterPlacement:
+		placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
+			Strategy: pulumi.String("cluster"),
+			Tags:     pulumi.StringMap{"Name": pulumi.String(args.ClusterName + "-gpu")},
+		}, parent)
+		if err != nil {
+			return nil, fmt.Errorf("creating the placement group: %w", err)
+		}
+		g.PlacementGroupName = placement.Name
+		g.Made = append(g.Made, placement)
+	case settings.NoPlacement:
+	default:
+		g.PlacementGroupName = pulumi.String(args.Placement)
+	}
+	if g.PlacementGroupName != nil {
+		outputs["placementGroupName"] = g.PlacementGroupName
+	}
+	if err := ctx.RegisterResourceOutputs(g, outputs); err != nil {
 		return nil, fmt.Errorf("registering the outputs of EFA groups %q: %w", name, err)
 	}
 	return g, nil

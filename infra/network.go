@@ -2,7 +2,9 @@ package infra
 
 import (
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -18,32 +20,33 @@ type NetworkArgs struct {
 	ClusterName string
 	// VPCCIDR is the address block.
 	VPCCIDR netip.Prefix
-	// AvailabilityZone is the zone that the settings name, if any. A network in another zone is
-	// refused.
+	// AvailabilityZone is the zone that the settings name for the nodes, if any.
 	AvailabilityZone region.Zone
-	// Zone is the zone of the nodes and the NAT gateway of a new network. Traffic through a gateway in
-	// another zone is charged twice.
+	// Zone is the zone of the nodes and the NAT gateway of a new network.
 	Zone region.Zone
-	// OtherZones are the other zones that offer both instance types. An existing network in one of
-	// them is kept.
+	// OtherZones are the other zones that offer both instance types. Nodes in one of them stay there.
 	OtherZones []region.Zone
 	// ControlPlaneZone is the second zone that EKS requires.
 	ControlPlaneZone region.Zone
-	// Refuse reports a zone that is refused and returns the error that ends the update.
-	Refuse func(error) error
+	// AllZones are the zones that nodes can move to. Each has a subnet, which is free.
+	AllZones []region.Zone
 }
 
-// Network is a VPC in two zones. All nodes are in the first one.
+// Network is a VPC with a subnet for nodes in each zone. All nodes are in one of them.
 type Network struct {
 	pulumi.ResourceState
 
 	// VPCID is the VPC.
 	VPCID pulumi.StringOutput
-	// NodeSubnetID is the one private subnet of all nodes.
+	// NodeSubnetID is the one private subnet of all nodes. With another zone in the settings it is
+	// another one, and the node groups are replaced.
 	NodeSubnetID pulumi.StringOutput
 	// Zone is the zone of that subnet. For an existing network it can differ from NetworkArgs.Zone.
 	Zone pulumi.StringOutput
-	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces.
+	// ControlPlaneSubnetIDs are the subnets, in two zones, where EKS puts its network interfaces. They
+	// never change: EKS refuses other zones for an existing control plane. Nodes in other zones reach
+	// it through the VPC.
+	// Source: EKS user guide, "Amazon EKS networking requirements", subnets of clusters and of nodes.
 	ControlPlaneSubnetIDs pulumi.StringArrayOutput
 	// Made holds the resources that others must depend on. A dependency on the component itself is not
 	// enough: the Go SDK records its children while they are registered, so the dependency may miss
@@ -75,22 +78,26 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 	b.vpc = vpc.ID()
 	b.made = append(b.made, vpc)
 
-	// The other subnets use the zone of the nodes' subnet. The tags allow load balancers, which this
-	// stack does not create.
+	// The NAT gateway stays in the zone in which the stack was created; traffic of nodes in another
+	// zone costs 0.01 USD/GB more. The tags allow load balancers, which this stack does not create.
 	nodes, err := b.subnet("nodes", layout.Nodes, pulumi.String(args.Zone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
 	}
-	n.Zone = nodeZone(nodes, args)
-	public, err := b.subnet("public", layout.Public, n.Zone, "kubernetes.io/role/elb")
+	created := nodes.AvailabilityZone
+	public, err := b.subnet("public", layout.Public, created, "kubernetes.io/role/elb")
 	if err != nil {
 		return nil, err
 	}
-	control, err := b.subnet("control-plane", layout.ControlPlane, secondZone(n.Zone, args), "kubernetes.io/role/internal-elb")
+	control, err := b.subnet("control-plane", layout.ControlPlane, b.zone(created, secondZone), "kubernetes.io/role/internal-elb")
 	if err != nil {
 		return nil, err
 	}
-	private, err := b.routes(public, nodes, control)
+	others, err := b.otherSubnets(layout)
+	if err != nil {
+		return nil, err
+	}
+	private, err := b.routes(public, append(slices.Collect(maps.Values(others)), nodes, control))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +107,8 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 
 	n.Made = b.made
 	n.VPCID = vpc.ID().ToStringOutput()
-	n.NodeSubnetID = nodes.ID().ToStringOutput()
+	n.Zone = b.zone(created, nodeZone)
+	n.NodeSubnetID = nodeSubnet(n.Zone, nodes, others)
 	n.ControlPlaneSubnetIDs = pulumi.StringArray{nodes.ID(), control.ID()}.ToStringArrayOutput()
 	if err := ctx.RegisterResourceOutputs(n, pulumi.Map{
 		"vpcId": n.VPCID, "nodeSubnetId": n.NodeSubnetID, "zone": n.Zone, "controlPlaneSubnetIds": n.ControlPlaneSubnetIDs,
@@ -148,9 +156,35 @@ func (b *networkBuilder) subnet(name string, block netip.Prefix, zone pulumi.Str
 	return subnet, nil
 }
 
+// zone returns a zone that follows from the one in which the stack was created.
+func (b *networkBuilder) zone(
+	created pulumi.StringOutput, choose func(region.Zone, *NetworkArgs) region.Zone,
+) pulumi.StringOutput {
+	chosen := created.ApplyT(func(zone string) string { return string(choose(region.Zone(zone), b.args)) })
+	return chosen.(pulumi.StringOutput) //nolint:forcetypeassert // the type follows from the function's
+}
+
+// otherSubnets creates a subnet for nodes in each zone, also in the one in which the stack was
+// created: that zone is not known while the program runs, and an unused subnet is free.
+func (b *networkBuilder) otherSubnets(layout Layout) (map[region.Zone]*ec2.Subnet, error) {
+	subnets := map[region.Zone]*ec2.Subnet{}
+	for _, zone := range b.args.AllZones {
+		block, ok := layout.Zone(zone)
+		if !ok {
+			continue // nodes cannot move there; nodeSubnet reports it
+		}
+		made, err := b.subnet("nodes-"+string(zone), block, pulumi.String(zone), "kubernetes.io/role/internal-elb")
+		if err != nil {
+			return nil, err
+		}
+		subnets[zone] = made
+	}
+	return subnets, nil
+}
+
 // routes creates the routes: from the public subnet to the internet gateway, from the private ones
 // to one NAT gateway.
-func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteTable, error) {
+func (b *networkBuilder) routes(public *ec2.Subnet, private []*ec2.Subnet) (*ec2.RouteTable, error) {
 	internet, err := ec2.NewInternetGateway(b.ctx, "internet", &ec2.InternetGatewayArgs{
 		VpcId: b.vpc, Tags: b.tags("internet", nil),
 	}, b.parent)
@@ -179,7 +213,7 @@ func (b *networkBuilder) routes(public, nodes, control *ec2.Subnet) (*ec2.RouteT
 	if err != nil {
 		return nil, fmt.Errorf("creating the NAT gateway: %w", err)
 	}
-	privateTable, err := b.table("private", nodes, control)
+	privateTable, err := b.table("private", private...)
 	if err != nil {
 		return nil, err
 	}

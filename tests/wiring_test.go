@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,13 +74,41 @@ func TestGPUTemplate(t *testing.T) {
 	template := green(t, options{}).one(t, launchTemplate, "gpu")
 	assert.Equal(t, "gpu-made", template.get(t, "placement|groupName"))
 	assert.Equal(t, "required", template.get(t, "metadataOptions|httpTokens"))
-	assert.InDelta(t, 2, at(t, template.inputs, "metadataOptions|httpPutResponseHopLimit").NumberValue(), 0)
+	assert.InDelta(t, 1, at(t, template.inputs, "metadataOptions|httpPutResponseHopLimit").NumberValue(), 0)
+	podsToo := green(t, options{config: map[string]string{"gpu.metadataHopLimit": "2"}}).one(t, launchTemplate, "gpu")
+	assert.InDelta(t, 2, at(t, podsToo.inputs, "metadataOptions|httpPutResponseHopLimit").NumberValue(), 0)
 	assert.Equal(t, "true", template.get(t, "blockDeviceMappings|0|ebs|encrypted"))
 	// EKS refuses templates with these, or sets them itself.
 	for _, absent := range []string{"imageId", "instanceType", "iamInstanceProfile", "userData"} {
 		assert.False(t, template.has(absent), absent)
 	}
 	assert.NotContains(t, (template.get(t, "networkInterfaces|0")), "subnetId")
+}
+
+func TestPlacementGroupOfTheSettings(t *testing.T) {
+	t.Parallel()
+	const placementGroup = "aws:ec2/placementGroup:PlacementGroup"
+	none := green(t, options{config: map[string]string{"gpu.placement": "none"}})
+	assert.Empty(t, none.ofType(placementGroup))
+	assert.False(t, none.one(t, launchTemplate, "gpu").has("placement"))
+	existing := green(t, options{config: map[string]string{"gpu.placement": "mine"}})
+	assert.Empty(t, existing.ofType(placementGroup))
+	assert.Equal(t, "mine", existing.one(t, launchTemplate, "gpu").get(t, "placement|groupName"))
+}
+
+// Default tags of the provider do not reach what a launch template starts.
+func TestEverythingThatATemplateStartsIsTagged(t *testing.T) {
+	t.Parallel()
+	for _, template := range green(t, options{}).ofType(launchTemplate) {
+		var tagged []any
+		for i := range at(t, template.inputs, "tagSpecifications").ArrayValue() {
+			path := fmt.Sprintf("tagSpecifications|%d|", i)
+			tagged = append(tagged, template.get(t, path+"resourceType"))
+			assert.Equal(t, stackName, template.get(t, path+"tags|stack"), template.name)
+			assert.Equal(t, projectName, template.get(t, path+"tags|project"), template.name)
+		}
+		assert.Equal(t, []any{"instance", "volume", "network-interface"}, tagged, template.name)
+	}
 }
 
 func TestPlacementGroupIsACluster(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/infra"
 )
 
 // existingIn returns a stack with the subnets of an earlier update in the given zones.
@@ -55,35 +53,47 @@ func TestTheControlPlaneHasTwoZonesAfterAnInterruptedUpdate(t *testing.T) {
 	assert.Equal(t, "us-east-2a", resumed.one(t, subnet, "control-plane").get(t, "availabilityZone"))
 }
 
-func TestAnotherZoneIsRefused(t *testing.T) {
+// Everything but the node groups stays where it is.
+func TestAnotherZoneMovesTheNodes(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name   string
-		config map[string]string
-		says   []string
+		name, zone, subnet string
+		config             map[string]string
 	}{
-		{"asked for", map[string]string{"availabilityZone": "us-east-2b"}, []string{
-			`availabilityZone "us-east-2b" (`, "its subnets are in us-east-2c", "pulumi destroy, then pulumi up",
-			"pulumi config set availabilityZone us-east-2c",
-		}},
-		{"all that offers the new type", map[string]string{"gpu.instanceType": "p4d.24xlarge", "maxHourlyUsd": "100"}, []string{
-			"gpu.instanceType and system.instanceType (", "its subnets are in us-east-2c", "[us-east-2b] only", "pulumi destroy, then pulumi up",
-		}},
+		{"of the settings", "us-east-2b", "nodes-us-east-2b-id", map[string]string{"availabilityZone": "us-east-2b"}},
+		{"that the settings name already", "us-east-2c", "nodes-id", map[string]string{"availabilityZone": "us-east-2c"}},
+		{"that offers the new type", "us-east-2b", "nodes-us-east-2b-id",
+			map[string]string{"gpu.instanceType": "p4d.24xlarge", "maxHourlyUsd": "100"}},
 	}
 	for _, test := range tests {
-		for name, preview := range map[string]bool{"preview": true, "up": false} {
-			t.Run(test.name+" in "+name, func(t *testing.T) {
-				t.Parallel()
-				r := runProgram(t, options{preview: preview, config: test.config, existing: existingIn("us-east-2c", "us-east-2b")})
-				codes, printed := r.refused(t)
-				assert.Equal(t, []string{infra.CodeZone}, codes, "it is reported once")
-				for _, text := range test.says {
-					assert.Contains(t, printed, text)
-				}
-				assert.Equal(t, 1, strings.Count(printed, "("+infra.CodeZone+")"), "it is printed once")
-				assert.Empty(t, r.ofType(eksComponent), "nothing behind the network is asked for")
-				assert.Empty(t, r.ofType(nodeGroup))
-			})
-		}
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := green(t, options{config: test.config, existing: existingIn("us-east-2c", "us-east-2b")})
+			assert.Equal(t, test.zone, r.export(t, "availabilityZone"))
+			for _, name := range []string{"gpu", "system"} {
+				assert.Equal(t, []any{test.subnet}, r.one(t, nodeGroup, name).get(t, "subnetIds"), name)
+			}
+			assert.ElementsMatch(t, []any{"nodes-id", "control-plane-id"}, r.one(t, eksComponent, "eks").get(t, "subnetIds"))
+			assert.Equal(t, "us-east-2c", r.one(t, subnet, "public").get(t, "availabilityZone"))
+		})
 	}
+}
+
+func TestEveryZoneHasASubnetForNodes(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) {
+		c.zoneIDs["us-east-2-chi-2a"] = "use2-chi2-az1"
+		c.zoneIDs["us-east-2d"] = "use1-az3" // has no control planes
+	})
+	r := green(t, options{cloud: &region})
+	var names []string
+	for _, made := range r.ofType(subnet) {
+		names = append(names, made.name)
+		association := r.one(t, "aws:ec2/routeTableAssociation:RouteTableAssociation", made.name)
+		assert.Equal(t, made.name+"-id", association.get(t, "subnetId"))
+	}
+	assert.ElementsMatch(t, []string{
+		"nodes", "public", "control-plane", "nodes-us-east-2a", "nodes-us-east-2b", "nodes-us-east-2c",
+	}, names)
+	assert.Len(t, r.ofType("aws:ec2/natGateway:NatGateway"), 1, "no NAT gateway in each zone")
 }

@@ -35,13 +35,14 @@ func Check(source Source, request Request) (Plan, error) {
 	plan.GPU, plan.System = gpu, system
 	refusals := []error{fit(gpu, request.Region)}
 
-	gpuZones, systemZones, err := zonesOf(source, request)
+	offers, err := zonesOf(source, request)
 	if err != nil {
 		return plan, err
 	}
-	plan.Zone, plan.ControlPlaneZone, err = chooseZones(request, gpuZones, systemZones)
+	plan.Zone, plan.ControlPlaneZone, err = chooseZones(request, offers)
 	refusals = append(refusals, err)
-	plan.OtherZones = slices.DeleteFunc(intersect(gpuZones, systemZones),
+	plan.AllZones = offers.all
+	plan.OtherZones = slices.DeleteFunc(offers.both(),
 		func(zone region.Zone) bool { return zone == plan.Zone })
 
 	plan.Quotas, err = countQuotas(source, request, gpu, system)

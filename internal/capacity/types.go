@@ -92,6 +92,9 @@ type Plan struct {
 	// OtherZones offer both instance types too, in alphabetical order, for when the zone has no
 	// capacity left.
 	OtherZones []region.Zone
+	// AllZones are the region's zones that can have the cluster, in alphabetical order, whatever they
+	// offer.
+	AllZones []region.Zone
 	// GPU and System describe the chosen instance types.
 	GPU, System InstanceType
 	// Quotas compares what the stack needs with what is granted.

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/region"
@@ -13,39 +14,48 @@ import (
 // for clusters"; eksctl's zoneIDsToAvoid (pkg/az/az.go) has the same three.
 func withoutControlPlanes() []string { return []string{"use1-az3", "usw1-az2", "cac1-az3"} }
 
-// zonesOf returns the zones that offer each of the two instance types and can have the cluster.
-func zonesOf(source Source, request Request) (gpu, system []region.Zone, err error) {
+// zoneOffers are the zones of a region that can have the cluster.
+type zoneOffers struct {
+	// all are the zones, gpu and system those that offer the two instance types.
+	all, gpu, system []region.Zone
+}
+
+// zonesOf returns the zones that can have the cluster and what they offer.
+func zonesOf(source Source, request Request) (offers zoneOffers, err error) {
 	ids, err := source.ZoneIDs()
 	if err != nil {
-		return nil, nil, fmt.Errorf("listing the zones of %q: %w", request.Region, err)
+		return offers, fmt.Errorf("listing the zones of %q: %w", request.Region, err)
 	}
-	offered := func(instanceType string) ([]region.Zone, error) {
-		zones, err := source.Zones(instanceType)
-		if err != nil {
-			return nil, fmt.Errorf("listing the zones that offer %q: %w", instanceType, err)
-		}
-		return slices.DeleteFunc(slices.Clone(zones), func(zone region.Zone) bool {
+	usable := func(zones []region.Zone) []region.Zone {
+		return slices.DeleteFunc(sorted(zones), func(zone region.Zone) bool {
 			return !zone.In(request.Region) || slices.Contains(withoutControlPlanes(), ids[zone])
-		}), nil
+		})
 	}
-	if gpu, err = offered(request.GPU.Type); err != nil {
-		return nil, nil, err
+	offers.all = usable(slices.Collect(maps.Keys(ids)))
+	for _, group := range []struct {
+		instanceType string
+		zones        *[]region.Zone
+	}{{request.GPU.Type, &offers.gpu}, {request.System.Type, &offers.system}} {
+		zones, err := source.Zones(group.instanceType)
+		if err != nil {
+			return offers, fmt.Errorf("listing the zones that offer %q: %w", group.instanceType, err)
+		}
+		*group.zones = usable(zones)
 	}
-	system, err = offered(request.System.Type)
-	return gpu, system, err
+	return offers, nil
 }
 
 // chooseZones returns the zone of all nodes and another one for the control plane. Unless the
 // request names a zone, it is the first zone, in alphabetical order, that offers both types. AWS
 // may still have no capacity there.
-func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, controlPlane region.Zone, err error) {
-	both := intersect(gpuZones, systemZones)
+func chooseZones(request Request, offers zoneOffers) (zone, controlPlane region.Zone, err error) {
+	both := offers.both()
 	zone = request.AvailabilityZone
 	switch {
 	case len(both) == 0:
 		return "", "", refuse(CodeNotOffered, fmt.Sprintf("awsRegion %q", request.Region),
 			fmt.Sprintf("no zone offers both instance types: %s is offered in %v, %s in %v",
-				request.GPU.Type, sorted(gpuZones), request.System.Type, sorted(systemZones)),
+				request.GPU.Type, offers.gpu, request.System.Type, offers.system),
 			"aws ec2 describe-instance-type-offerings --location-type availability-zone "+
 				"--filters Name=instance-type,Values="+request.GPU.Type+
 				" --region REGION, then pulumi config set awsRegion REGION")
@@ -57,7 +67,7 @@ func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, co
 				both, request.GPU.Type, request.System.Type),
 			fmt.Sprintf("pulumi config set availabilityZone %s", both[0]))
 	}
-	for _, other := range sorted(slices.Concat(systemZones, gpuZones)) {
+	for _, other := range sorted(slices.Concat(offers.system, offers.gpu)) {
 		if other != zone {
 			return zone, other, nil
 		}
@@ -68,8 +78,9 @@ func chooseZones(request Request, gpuZones, systemZones []region.Zone) (zone, co
 		"pulumi config set --path system.instanceType TYPE, with a type that two zones offer")
 }
 
-func intersect(a, b []region.Zone) []region.Zone {
-	return slices.DeleteFunc(sorted(a), func(zone region.Zone) bool { return !slices.Contains(b, zone) })
+// both returns the zones that offer both instance types.
+func (o zoneOffers) both() []region.Zone {
+	return slices.DeleteFunc(slices.Clone(o.gpu), func(zone region.Zone) bool { return !slices.Contains(o.system, zone) })
 }
 
 func sorted(zones []region.Zone) []region.Zone {

@@ -41,6 +41,8 @@ type Stack struct {
 	// Zone is where the nodes are. OtherZones offer both instance types too.
 	Zone       region.Zone
 	OtherZones []region.Zone
+	// OnePlacement is true where the GPU nodes share a cluster placement group.
+	OnePlacement bool
 	// Groups holds the node groups by the names of their resources.
 	Groups map[string]Group
 	// HourlyUSD is the price of the whole stack, GPUHourlyUSD the part that the GPU nodes cost.

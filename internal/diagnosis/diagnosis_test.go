@@ -19,7 +19,7 @@ func ohio() Stack {
 			"gpu":    {InstanceType: "g6.12xlarge", Nodes: 2, QuotaCode: "L-DB2E81BA", VCPUs: 96},
 			"system": {InstanceType: "m7i.xlarge", Nodes: 1, QuotaCode: "L-1216C47A", VCPUs: 4},
 		},
-		HourlyUSD: 9.5548, GPUHourlyUSD: 9.2032,
+		HourlyUSD: 9.5548, GPUHourlyUSD: 9.2032, OnePlacement: true,
 	}
 }
 
@@ -35,9 +35,10 @@ func TestExplain(t *testing.T) {
 		says                   []string
 	}{
 		{"gpu", group, "waiting for EKS Node Group (c:gpu) create: unexpected state 'CREATE_FAILED', wanted target 'ACTIVE'. last error: AsgInstanceLaunchFailures: Could not launch On-Demand Instances. InsufficientInstanceCapacity - We currently do not have sufficient g6.12xlarge capacity",
-			"no-capacity", []string{"no capacity for 2 x g6.12xlarge in us-east-2a", "availabilityZone us-east-2b"}},
+			"no-capacity", []string{"no capacity for 2 x g6.12xlarge in us-east-2a", "availabilityZone us-east-2b && pulumi up (replaces only the node groups)",
+				"one placement group, which may be the reason", "gpu.placement none"}},
 		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: VcpuLimitExceeded - You have requested more vCPU capacity",
-			"vcpu-quota", []string{"96 vCPU of quota L-DB2E81BA", "--desired-value 192 --region us-east-2"}},
+			"vcpu-quota", []string{"96 vCPU of quota L-DB2E81BA", "--desired-value 96 --region us-east-2"}},
 		{"other", group, "VcpuLimitExceeded", "vcpu-quota", []string{"list-service-quotas"}},
 		{"gpu", group, "unexpected state 'CREATE_FAILED'. last error: NodeCreationFailure: Instances failed to join the kubernetes cluster",
 			"nodes-not-joined", []string{"security group", "Values=train "}},
@@ -53,7 +54,7 @@ func TestExplain(t *testing.T) {
 			"throttled", []string{"pulumi up"}},
 		{"control-plane", "aws:cloudwatch/logGroup:LogGroup", "creating CloudWatch Logs Log Group (/aws/eks/train/cluster): operation error CloudWatch Logs: CreateLogGroup, https response error StatusCode: 400, RequestID: 1, ResourceAlreadyExistsException: The specified log group already exists",
 			"log-group-left", []string{"aws logs delete-log-group --log-group-name /aws/eks/train/cluster --region us-east-2, then pulumi up", "pulumi import"}},
-		{"eks", "aws:eks/cluster:Cluster", "UnsupportedAvailabilityZoneException: Cannot create cluster", "zone-unsupported", []string{"us-east-2b"}},
+		{"eks", "aws:eks/cluster:Cluster", "UnsupportedAvailabilityZoneException: Cannot create cluster", "zone-unsupported", []string{"availabilityZone"}},
 		{"eks", "aws:eks/cluster:Cluster", "ResourceLimitExceededException: Cluster limit exceeded", "resource-quota", nil},
 		{"eks", "aws:eks/cluster:Cluster", "ResourceInUseException: Cluster already exists with name: train", "name-taken", []string{"clusterName"}},
 		{"efa", "aws:ec2/securityGroup:SecurityGroup", "DependencyViolation: resource sg-1 has a dependent object", "still-used", []string{"describe-network-interfaces"}},
@@ -138,6 +139,17 @@ func TestNoOtherZone(t *testing.T) {
 	d := Explain(Failure{Type: group, Name: "gpu", Operation: "create", Error: "InsufficientInstanceCapacity"}, s)
 	assert.Contains(t, d.Next, "pulumi up later")
 	assert.Contains(t, d.Billing, "an unknown price")
+}
+
+// Without a cluster placement group it cannot be the reason, and system nodes are in none.
+func TestThePlacementGroupIsNamedOnlyWhereItCanBeTheReason(t *testing.T) {
+	t.Parallel()
+	apart := ohio()
+	apart.OnePlacement = false
+	for name, stack := range map[string]Stack{"gpu": apart, "system": ohio()} {
+		d := Explain(Failure{Type: group, Name: name, Operation: "create", Error: "InsufficientInstanceCapacity"}, stack)
+		assert.NotContains(t, d.Cause+d.Next, "placement", name)
+	}
 }
 
 func TestALongErrorFitsTheScreen(t *testing.T) {

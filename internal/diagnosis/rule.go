@@ -72,23 +72,28 @@ func noCapacity(f Failure, s Stack) (cause, next string) {
 	if group, ok := s.Groups[f.Name]; ok {
 		instances = fmt.Sprintf("%d x %s", group.Nodes, group.InstanceType)
 	}
-	return fmt.Sprintf("AWS currently has no capacity for %s in %s; this is not a quota problem",
-		instances, s.Zone), anotherZone(s)
+	cause = fmt.Sprintf("AWS currently has no capacity for %s in %s; this is not a quota problem", instances, s.Zone)
+	next = anotherZone(s)
+	if f.Name == "gpu" && s.OnePlacement {
+		cause += ". All of them must fit into one placement group, which may be the reason"
+		next += "; or, without the group: pulumi config set --path gpu.placement none && pulumi up"
+	}
+	return cause, next
 }
 
 func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
-	return "EKS does not support control planes in one of the zones", anotherZone(s)
+	return "EKS does not support control planes in one of the zones",
+		"pulumi destroy, then pulumi config set availabilityZone ZONE && pulumi up"
 }
 
-// anotherZone returns the commands that move the stack. Its subnets are in one zone, so it must be
-// destroyed first.
+// anotherZone returns the commands that move the nodes.
 func anotherZone(s Stack) string {
 	if len(s.OtherZones) == 0 {
 		return fmt.Sprintf("pulumi destroy (stops the cost), and pulumi up later: "+
 			"no other zone of %s offers these types", s.Region)
 	}
-	return fmt.Sprintf("pulumi destroy && pulumi config set availabilityZone %s && pulumi up "+
-		"(or pulumi up again later, in %s)", s.OtherZones[0], s.Zone)
+	return fmt.Sprintf("pulumi config set availabilityZone %s && pulumi up (replaces only the node "+
+		"groups), or pulumi up again later, in %s", s.OtherZones[0], s.Zone)
 }
 
 func vcpuQuota(f Failure, s Stack) (cause, next string) {
@@ -97,7 +102,9 @@ func vcpuQuota(f Failure, s Stack) (cause, next string) {
 		return "the account's vCPU quota does not allow these instances",
 			fmt.Sprintf("aws service-quotas list-service-quotas --service-code ec2 --region %s", s.Region)
 	}
+	// The preview command adds what the rest of the account uses; here it is not known.
 	return fmt.Sprintf("%d x %s need %d vCPU of quota %s, and the account's other instances leave less",
 			group.Nodes, group.InstanceType, group.VCPUs, group.QuotaCode),
-		capacity.IncreaseCommand(group.QuotaCode, 2*group.VCPUs, s.Region)
+		"pulumi preview (prints the command with what the account uses besides), or at least " +
+			capacity.IncreaseCommand(group.QuotaCode, group.VCPUs, s.Region)
 }

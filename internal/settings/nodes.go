@@ -14,10 +14,41 @@ type NodeGroup struct {
 	VolumeGiB int
 }
 
-var (
-	instanceForm = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
-	releaseForm  = regexp.MustCompile(`^1\.[0-9]{2}\.[0-9]+-[0-9]{8}$`)
+// Placement is the placement group of the GPU nodes: ClusterPlacement, NoPlacement or the name of an
+// existing group.
+type Placement string
+
+const (
+	// ClusterPlacement is a cluster placement group of the stack. Its nodes are close to each other,
+	// and AWS must have room for all of them in one place.
+	ClusterPlacement Placement = "cluster"
+	// NoPlacement is no placement group.
+	NoPlacement Placement = "none"
 )
+
+// GPU is the node group of the workers.
+type GPU struct {
+	NodeGroup
+	// Placement is the placement group.
+	Placement Placement
+	// MetadataHopLimit is the greatest number of network hops to the instance metadata service: with 1,
+	// pods cannot reach it.
+	MetadataHopLimit int
+}
+
+var (
+	// Source: EC2 API reference, CreatePlacementGroup: up to 255 ASCII characters.
+	placementForm = regexp.MustCompile(`^[!-~]([ -~]{0,253}[!-~])?$`)
+	instanceForm  = regexp.MustCompile(`^[a-z][a-z0-9-]*\.[a-z0-9-]+$`)
+	releaseForm   = regexp.MustCompile(`^1\.[0-9]{2}\.[0-9]+-[0-9]{8}$`)
+)
+
+func parsePlacement(text string) (Placement, error) {
+	if !placementForm.MatchString(text) {
+		return "", errForm
+	}
+	return Placement(text), nil
+}
 
 func nodeFields() []Field {
 	return []Field{
@@ -44,6 +75,21 @@ func nodeFields() []Field {
 			Description: "Root volume of a GPU node in GiB.",
 			Allowed:     "100 to 16384; the unpacked image takes about 30 GiB",
 			set:         between(100, 16384, func(s *Settings) *int { return &s.GPU.VolumeGiB }),
+		},
+		{
+			Key: "gpu.placement", Type: String, Default: string(ClusterPlacement),
+			Description: "Placement group of the GPU nodes: cluster creates a cluster placement group, " +
+				"none uses no group, and another value is the name of an existing group. Without a " +
+				"group AWS finds capacity more often, and the nodes may be further apart.",
+			Allowed: "cluster, none or the name of an existing placement group",
+			set:     parsed(parsePlacement, func(s *Settings) *Placement { return &s.GPU.Placement }),
+		},
+		{
+			Key: "gpu.metadataHopLimit", Type: Integer, Default: "1",
+			Description: "Network hops to the instance metadata service of a GPU node. With 1, pods " +
+				"cannot reach it and so cannot use the node's role; 2 lets all pods do so.",
+			Allowed: "1 or 2",
+			set:     between(1, 2, func(s *Settings) *int { return &s.GPU.MetadataHopLimit }),
 		},
 		{
 			Key: "system.instanceType", Type: String, Default: "m7i.xlarge",

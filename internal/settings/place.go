@@ -18,8 +18,8 @@ type Place struct {
 	KubernetesVersion string
 	// VPCCIDR is the address block of the VPC.
 	VPCCIDR netip.Prefix
-	// AvailabilityZone is the zone of all nodes. The zero value means the first one that offers both
-	// instance types.
+	// AvailabilityZone is the zone of all nodes. The zero value means the one in which the stack was
+	// created: the first one that offers both instance types.
 	AvailabilityZone region.Zone
 	// PublicAccessCIDRs may reach the API server from outside the VPC. With none, the public endpoint
 	// is off.
@@ -86,8 +86,9 @@ func placeFields() []Field {
 		},
 		{
 			Key: "availabilityZone", Type: String, Default: "", Example: "us-east-2a",
-			Description: "Zone of all nodes. Empty means the first zone that offers both instance types. " +
-				"The zone of an existing stack cannot change; run pulumi destroy first.",
+			Description: "Zone of all nodes. Empty means the zone in which the stack was created: the " +
+				"first one that offers both instance types. A change replaces the node groups, not the " +
+				"control plane.",
 			Allowed: region.ZoneAllowed,
 			set:     parsed(region.ParseZone, func(s *Settings) *region.Zone { return &s.AvailabilityZone }),
 		},

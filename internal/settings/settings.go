@@ -19,7 +19,7 @@ const Namespace = "ray-train-efa"
 type Settings struct {
 	Place
 	// GPU is the node group of the workers.
-	GPU NodeGroup
+	GPU GPU
 	// System is the node group of the Ray head, the operator and CoreDNS.
 	System NodeGroup
 	// Image is what head and workers run: the settings imageRepository and imageDigest.

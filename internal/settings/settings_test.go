@@ -41,7 +41,10 @@ func TestDefaults(t *testing.T) {
 			PublicAccessCIDRs:  CIDRs{netip.MustParsePrefix("203.0.113.7/32")},
 			AdminPrincipalARNs: []string{}, LogRetentionDays: 30,
 		},
-		GPU:    NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200},
+		GPU: GPU{
+			NodeGroup: NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200},
+			Placement: ClusterPlacement, MetadataHopLimit: 1,
+		},
 		System: NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: DefaultAMIRelease, VolumeGiB: 100},
 		Image:  image.Reference{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: image.Digest(goodDigest)},
 		Charts: Charts{
@@ -123,6 +126,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"gpu.nodes":                  {"1", "two", "2.5", "513", "", "null", "[2]", "true", "-2"},
 		"gpu.amiRelease":             {"latest", "1.36.2", "1.20.9-20260714"},
 		"gpu.volumeGiB":              {"99"},
+		"gpu.placement":              {"", " mine", "größer"},
+		"gpu.metadataHopLimit":       {"0", "3"},
 		"system.instanceType":        {"m7i"},
 		"system.nodes":               {"0"},
 		"system.amiRelease":          {"1.20.9-20260714"},

@@ -105,7 +105,7 @@ func lastError(errors []string) string {
 func describeStack(s settings.Settings, plan capacity.Plan) diagnosis.Stack {
 	known := diagnosis.Stack{
 		Region: s.AWSRegion, ClusterName: s.ClusterName, Zone: plan.Zone, OtherZones: plan.OtherZones,
-		Groups:    map[string]diagnosis.Group{},
+		OnePlacement: s.GPU.Placement != settings.NoPlacement, Groups: map[string]diagnosis.Group{},
 		HourlyUSD: plan.Estimate.HourlyUSD(), GPUHourlyUSD: plan.Estimate.USDOf(plan.GPU.Name),
 	}
 	for _, group := range []struct {

@@ -122,7 +122,7 @@ func build(
 	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
 		Region: s.AWSRegion, ClusterName: s.ClusterName, VPCCIDR: s.VPCCIDR,
 		AvailabilityZone: s.AvailabilityZone, Zone: plan.Zone, OtherZones: plan.OtherZones,
-		ControlPlaneZone: plan.ControlPlaneZone, Refuse: report.refuse,
+		ControlPlaneZone: plan.ControlPlaneZone, AllZones: plan.AllZones,
 	}, inAWS)
 	if err != nil {
 		return nil, err
@@ -130,6 +130,7 @@ func build(
 	report.zone.follow(network.Zone)
 	efa, err := infra.NewEFAGroups(ctx, "efa-groups", &infra.EFAGroupsArgs{
 		ClusterName: s.ClusterName, VPCID: network.VPCID,
+		Placement: s.GPU.Placement,
 	}, inAWS)
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func build(
 		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs,
 		NodeSubnetID: network.NodeSubnetID, SecretsKeyARN: secretsAndLogs.KeyARN,
 		EFASecurityGroupID: efa.SecurityGroupID, PlacementGroupName: efa.PlacementGroupName,
-		GPU: s.GPU, System: s.System, GPUType: plan.GPU, AWS: provider,
+		GPU: s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), AWS: provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, efa.Made, secretsAndLogs.Made)))
 	if err != nil {
 		return nil, err

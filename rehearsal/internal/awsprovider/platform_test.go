@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -33,7 +35,9 @@ func (p *places) platform(ctx *pulumi.Context) error {
 	}
 	inAWS := pulumi.Providers(provider)
 	fabric, err := infra.NewEFAGroups(ctx, "efa-groups",
-		&infra.EFAGroupsArgs{ClusterName: "train", VPCID: network.VPCID}, inAWS)
+		&infra.EFAGroupsArgs{
+			ClusterName: "train", VPCID: network.VPCID, Placement: settings.ClusterPlacement,
+		}, inAWS)
 	if err != nil {
 		return err
 	}
@@ -48,12 +52,12 @@ func (p *places) platform(ctx *pulumi.Context) error {
 		NodeSubnetID:       network.NodeSubnetID,
 		SecretsKeyARN:      keeping.KeyARN,
 		EFASecurityGroupID: fabric.SecurityGroupID, PlacementGroupName: fabric.PlacementGroupName,
-		GPU: settings.NodeGroup{
+		GPU: settings.GPU{NodeGroup: settings.NodeGroup{
 			InstanceType: "g6.12xlarge",
 			Nodes:        2,
 			AMIRelease:   settings.DefaultAMIRelease,
 			VolumeGiB:    200,
-		},
+		}, MetadataHopLimit: 1},
 		System: settings.NodeGroup{
 			InstanceType: "m7i.xlarge",
 			Nodes:        1,
@@ -152,6 +156,60 @@ func TestEngineReplacesAFailedNodeGroup(t *testing.T) {
 			b.empties(ctx, t)
 		})
 	}
+}
+
+// A stack of an earlier release has no subnets in other zones. The update only adds them, and a
+// zone without capacity is left by replacing the node groups alone.
+func TestEngineMovesOnlyTheNodes(t *testing.T) {
+	ctx := context.Background()
+	program := placed("us-east-2a", "us-east-2b")
+	zones := program.args.AllZones
+	program.args.AllZones = nil
+	b := newBench(t, program.platform)
+	fakeAWSCLI(t)
+	_, err := b.up(ctx)
+	require.NoError(t, err, b.log.String())
+
+	program.args.AllZones = zones
+	upgrade, err := b.stack.Preview(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, 6, upgrade.ChangeSummary[apitype.OpCreate], "three subnets and their routes: %s", upgrade.StdOut)
+	assert.Zero(t, upgrade.ChangeSummary[apitype.OpReplace]+upgrade.ChangeSummary[apitype.OpDelete], upgrade.StdOut)
+	_, err = b.up(ctx)
+	require.NoError(t, err, b.log.String())
+	before := b.ids(t)
+
+	require.NoError(t, b.account.SetFaults(t.Context(), api.Faults{
+		NoCapacity: []api.TypeInZone{{Type: "g6.12xlarge", Zone: "us-east-2a"}},
+	}))
+	program.args.AvailabilityZone = "us-east-2b"
+	move, err := b.stack.Preview(ctx, optpreview.Diff())
+	require.NoError(t, err)
+	assert.Equal(t, 2, move.ChangeSummary[apitype.OpReplace], "both node groups: %s", move.StdOut)
+	assert.Zero(t, move.ChangeSummary[apitype.OpCreate]+move.ChangeSummary[apitype.OpDelete], move.StdOut)
+	_, err = b.up(ctx)
+	require.NoError(t, err, b.log.String())
+	for urn, id := range b.ids(t) {
+		if strings.Contains(urn, eks.NodeGroups.String()) {
+			assert.NotEqual(t, before[urn], id, urn)
+			continue
+		}
+		assert.Equal(t, before[urn], id, urn)
+	}
+	for name, group := range b.groups(t) {
+		assert.Equal(t, "ACTIVE", group.status, name)
+	}
+	b.empties(ctx, t)
+}
+
+// ids are the ids of all resources in the state, by URN.
+func (b *bench) ids(t *testing.T) map[string]string {
+	t.Helper()
+	ids := map[string]string{}
+	for _, made := range b.resources(t) {
+		ids[string(made.URN)] = string(made.ID)
+	}
+	return ids
 }
 
 func TestEngineDestroysAFailedNodeGroup(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optdestroy"
-	"github.com/pulumi/pulumi/sdk/v3/go/auto/optpreview"
 	"github.com/pulumi/pulumi/sdk/v3/go/auto/optup"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/stretchr/testify/assert"
@@ -25,7 +24,7 @@ func placed(zone region.Zone, others ...region.Zone) *places {
 	return &places{infra.NetworkArgs{
 		Region: "us-east-2", ClusterName: "train", VPCCIDR: netip.MustParsePrefix("10.42.0.0/16"),
 		Zone: zone, OtherZones: others, ControlPlaneZone: "us-east-2c",
-		Refuse: func(err error) error { return err },
+		AllZones: []region.Zone{"us-east-2a", "us-east-2b", "us-east-2c"},
 	}}
 }
 
@@ -41,6 +40,7 @@ func (p *places) make(ctx *pulumi.Context) (*infra.Network, *aws.Provider, error
 		return nil, nil, err
 	}
 	ctx.Export("zone", network.Zone)
+	ctx.Export("nodeSubnet", network.NodeSubnetID)
 	return network, provider, nil
 }
 
@@ -57,15 +57,16 @@ func (b *bench) empties(ctx context.Context, t *testing.T) {
 	assert.Empty(t, b.account.Inventory().Remains())
 }
 
-// The zone is computed in each run. An existing subnet keeps its zone, and a zone that was asked
-// for is refused before anything is changed: another subnet with the same block beside it would be.
-func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
+// The planned zone is computed in each run. Nodes without a zone in the settings stay in the zone in
+// which the stack was created, and a zone in the settings changes no part of the network.
+func TestEngineKeepsTheNetworkInItsZone(t *testing.T) {
 	ctx := context.Background()
 	program := placed("us-east-2b", "us-east-2a")
 	b := newBench(t, program.run)
 	first, err := b.up(ctx)
 	require.NoError(t, err, b.log.String())
 	require.Equal(t, "us-east-2b", first.Outputs["zone"].Value)
+	subnet := first.Outputs["nodeSubnet"].Value
 
 	// AWS now offers the types in an earlier zone too, and the control plane would go to where the
 	// nodes are.
@@ -83,25 +84,21 @@ func TestEngineKeepsTheZoneOfAStandingNetwork(t *testing.T) {
 	assert.Equal(t, "us-east-2b", renamed.Outputs["zone"].Value)
 	assert.NotContains(t, b.log.String(), "replaced")
 
-	before := b.resources(t)
-	program.args.OtherZones, program.args.AvailabilityZone = nil, "us-east-2a"
-	for name, run := range map[string]func() error{
-		"preview": func() error {
-			_, err := b.stack.Preview(ctx, optpreview.ProgressStreams(b.log), optpreview.ErrorProgressStreams(b.log))
-			return err
-		},
-		"up": func() error { _, err := b.up(ctx); return err },
+	for _, test := range []struct {
+		name, zone string
+		change     func()
+	}{
+		{"a zone in the settings", "us-east-2a", func() { program.args.AvailabilityZone = "us-east-2a" }},
+		{"none any more", "us-east-2b", func() { program.args.AvailabilityZone = "" }},
+		{"the old zone offers the types no longer", "us-east-2a", func() { program.args.OtherZones = nil }},
 	} {
-		b.log.Reset()
-		require.Error(t, run(), name)
-		assert.Contains(t, b.log.String(), `refused: availabilityZone "us-east-2a"`, name)
-		assert.Contains(t, b.log.String(), "pulumi destroy, then pulumi up", name)
+		test.change()
+		moved, err := b.up(ctx)
+		require.NoError(t, err, b.log.String())
+		assert.Equal(t, test.zone, moved.Outputs["zone"].Value, test.name)
+		assert.Equal(t, test.zone == "us-east-2b", moved.Outputs["nodeSubnet"].Value == subnet, test.name)
+		changes := *moved.Summary.ResourceChanges
+		assert.Zero(t, changes["create"]+changes["replace"]+changes["delete"], test.name)
 	}
-	assert.Equal(t, len(before), len(b.resources(t)))
-
 	b.empties(ctx, t)
-	moved, err := b.up(ctx)
-	require.NoError(t, err, b.log.String())
-	assert.Equal(t, "us-east-2a", moved.Outputs["zone"].Value,
-		"after a destroy the zone is free again")
 }
