@@ -81,3 +81,64 @@ func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	}
 	return reply.Data.Result.Result, nil
 }
+
+// Actor is one Ray actor.
+type Actor struct {
+	ID        string     `json:"actor_id"`
+	ClassName string     `json:"class_name"`
+	State     ActorState `json:"state"`
+	// JobID is Ray's own id of the job, as in Job.JobID.
+	JobID  string `json:"job_id"`
+	NodeID string `json:"node_id"`
+	PID    int    `json:"pid"`
+	// DeathCause is nil for an actor that is alive.
+	DeathCause *DeathCause `json:"death_cause"`
+}
+
+// ActorState is an actor's state according to the state API.
+type ActorState string
+
+// Dead is the only state in which an actor neither has nor requests resources.
+const Dead ActorState = "DEAD"
+
+// DeathCause says why an actor ended. One of its members is set, or none for an exception of its own.
+// Source: ActorDeathCause in Ray's common.proto.
+type DeathCause struct {
+	Died          *ActorDied    `json:"actor_died_error_context"`
+	OutOfMemory   *ActorFailure `json:"oom_context"`
+	Unschedulable *ActorFailure `json:"actor_unschedulable_context"`
+	RuntimeEnv    *ActorFailure `json:"runtime_env_failed_context"`
+}
+
+// ActorFailure is an error message of Ray.
+type ActorFailure struct {
+	Message string `json:"error_message"`
+}
+
+// ActorDied is why the process of an actor ended.
+type ActorDied struct {
+	ActorFailure
+	Reason DeathReason `json:"reason"`
+	NodeIP string      `json:"node_ip_address"`
+}
+
+// DeathReason classifies the end of an actor's process. Other reasons are intended.
+type DeathReason string
+
+// The reasons that are failures.
+const (
+	WorkerDied DeathReason = "WORKER_DIED"
+	NodeDied   DeathReason = "NODE_DIED"
+)
+
+// Actors returns the actors that the head knows, dead ones included, of at most 10,000.
+func (c *Client) Actors(ctx context.Context) ([]Actor, error) {
+	var reply listReply[Actor]
+	if err := c.get(ctx, "/api/v0/actors?detail=true&limit=10000", &reply); err != nil {
+		return nil, fmt.Errorf("listing Ray actors: %w", err)
+	}
+	if !reply.Result {
+		return nil, fmt.Errorf("listing Ray actors: %s", reply.Msg)
+	}
+	return reply.Data.Result.Result, nil
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -94,13 +95,52 @@ func (o operation) stop(ctx context.Context, record attempt.Record) error {
 	return o.stopJob(ctx, ray, record.SubmissionID)
 }
 
-// stopJob stops a job and waits until it has ended.
+// stopJob stops a job and waits until it has ended and its GPUs are free.
 func (o operation) stopJob(ctx context.Context, ray head, id string) error {
 	o.env.Log(ctx, "stopping job "+id)
-	if _, err := ray.StopAndWait(ctx, id, follow.StopTimeout); err != nil {
-		return fmt.Errorf("%w; "+
-			"next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
-			err, o.in.Namespace, o.in.RayCluster)
+	job, err := ray.StopAndWait(ctx, id, follow.StopTimeout)
+	if err != nil {
+		return fmt.Errorf("%w; %s", err, o.nextReplacePods())
+	}
+	return o.awaitFree(ctx, ray, []rayapi.Job{job})
+}
+
+// nextReplacePods is the next step when Ray does not end what runs in its pods.
+func (o operation) nextReplacePods() string {
+	return fmt.Sprintf("next: kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods)",
+		o.in.Namespace, o.in.RayCluster)
+}
+
+// freePoll is the polling interval for the actors of jobs that have ended. Those of Ray Train end about
+// 3 s after the driver.
+const freePoll = time.Second
+
+// awaitFree waits until no actor of jobs that have ended is left, because the actors have the GPUs.
+func (o operation) awaitFree(ctx context.Context, ray head, ended []rayapi.Job) error {
+	ended = slices.DeleteFunc(slices.Clone(ended), func(job rayapi.Job) bool {
+		return job.JobID == "" || !job.Status.Final() // its driver never started, or it uses nothing yet
+	})
+	for waited := time.Duration(0); len(ended) > 0; waited += freePoll {
+		actors, err := ray.Actors(ctx)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(actors, func(a rayapi.Actor) bool {
+			return a.State == rayapi.Dead ||
+				!slices.ContainsFunc(ended, func(job rayapi.Job) bool { return job.JobID == a.JobID })
+		})
+		switch {
+		case len(left) == 0:
+			return nil
+		case waited >= follow.StopTimeout:
+			return fmt.Errorf("waiting for the GPUs of ended jobs: %w: %d actors %s after the end, such as %s, "+
+				"process %d on Ray node %.12s; %s", rayapi.ErrStillActive, len(left), follow.StopTimeout,
+				left[0].ClassName, left[0].PID, left[0].NodeID, o.nextReplacePods())
+		}
+		o.env.Log(ctx, fmt.Sprintf("waiting until %d actors release their GPUs", len(left)))
+		if err := o.env.Sleep(ctx, freePoll); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -100,6 +103,11 @@ func (o operation) interrupted(begun run, cause error, stopped bool) State {
 	case state.SubmissionID != "":
 		when = "before job " + state.SubmissionID + " was judged; if it runs, it continues"
 	}
+	if full := notWritten(cause, o.in.EvidenceDir); full != nil {
+		state.Findings = []report.Finding{*full}
+		state.Refusal = refuse(state, full.Code, "refused: the evidence could not be written", full.Next)
+		return state
+	}
 	state.Findings = []report.Finding{{
 		Code: "interrupted", Severity: report.Error, Text: cause.Error(),
 		Cause: "the update was cancelled, ran out of time or lost the cluster " + when,
@@ -107,4 +115,23 @@ func (o operation) interrupted(begun run, cause error, stopped bool) State {
 	}}
 	state.Refusal = refuse(state, "interrupted", "interrupted before the verdict", "pulumi up")
 	return state
+}
+
+// notWritten returns the finding about evidence that this machine could not store; nil for another
+// error. The record stays unsettled, and the next update judges the same job.
+func notWritten(cause error, folder string) *report.Finding {
+	var failed *fs.PathError
+	if !errors.As(cause, &failed) {
+		return nil
+	}
+	found := &report.Finding{
+		Code: "evidence-not-written", Severity: report.Error, Text: cause.Error(),
+		Cause: "this machine could not write the evidence, so that there is no verdict",
+		Next:  fmt.Sprintf("ls -ld %q; make it writable, then pulumi up (judges the same job)", folder),
+	}
+	if errors.Is(cause, syscall.ENOSPC) || errors.Is(cause, syscall.EDQUOT) {
+		found.Code, found.Cause = "disk-full", "the disk of this machine is full, so that there is no verdict"
+		found.Next = fmt.Sprintf("df -h %q; free space, then pulumi up (judges the same job)", folder)
+	}
+	return found
 }

@@ -137,7 +137,7 @@ func (o operation) stopOwn(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return o.awaitFree(ctx, ray, own)
 }
 
 // allowPending turns the error about a job that did not stop into a warning if the job is PENDING:
@@ -146,6 +146,8 @@ func (o operation) allowPending(ctx context.Context, err error) error {
 	if !errors.Is(err, rayapi.ErrStillPending) {
 		return err
 	}
-	o.env.Warn(ctx, err.Error()+"; it ends with the RayCluster")
+	o.env.Warn(ctx, fmt.Sprintf("%v; it uses no GPU yet, and ends with the RayCluster; if the RayCluster "+
+		"stays: kubectl -n %s delete pod -l %s (KubeRay creates a new head)",
+		err, o.in.Namespace, forward.HeadSelector(o.in.RayCluster)))
 	return nil
 }

@@ -84,8 +84,11 @@ type collected struct {
 func (o operation) failures(ctx context.Context, begun run, end follow.Outcome) []report.Finding {
 	var found []report.Finding
 	bounded(ctx, countersTimeout, func(ctx context.Context) {
-		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in),
-			begun.workers, end.Started)
+		ended := preflight.Ended{Workers: begun.workers, Since: end.Started}
+		if end.Stopped == "" { // otherwise the gate ended the actors
+			ended.JobID = end.Job.JobID
+		}
+		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in), ended)
 	})
 	if end.Job.Status == rayapi.Failed && end.Job.ExitCode == nil && end.Job.Message != "" {
 		found = append(found, report.Finding{

@@ -282,6 +282,26 @@ func TestWhatDiedComesFirst(t *testing.T) {
 			w.ray.Nodes[2].State, w.ray.Nodes[2].StateMessage = "DEAD", "raylet: received SIGKILL"
 			w.ray.Nodes[2].EndTime = w.time().UnixMilli()
 		}, "ray-node-died", "received SIGKILL"},
+		{"a node's disk, full", func(w *world) {
+			node, err := w.kube.CoreV1().Nodes().Get(w.t.Context(), "n2", metav1.GetOptions{})
+			require.NoError(w.t, err)
+			node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
+				Type: corev1.NodeDiskPressure, Status: corev1.ConditionTrue, Message: "kubelet has disk pressure",
+			})
+			_, err = w.kube.CoreV1().Nodes().UpdateStatus(w.t.Context(), node, metav1.UpdateOptions{})
+			require.NoError(w.t, err)
+		}, "node-disk-full", "node n2: DiskPressure"},
+		{"actors", func(w *world) {
+			died := func(reason rayapi.DeathReason) *rayapi.DeathCause {
+				return &rayapi.DeathCause{Died: &rayapi.ActorDied{
+					ActorFailure: rayapi.ActorFailure{Message: "Worker exits unexpectedly.\nexit code -9"}, Reason: reason,
+				}}
+			}
+			w.actors(
+				rayapi.Actor{ClassName: "Controller", State: rayapi.Dead, DeathCause: died("OWNER_DIED")},
+				rayapi.Actor{ClassName: "Worker", NodeID: "worker1", PID: 7, State: rayapi.Dead, DeathCause: died(rayapi.WorkerDied)},
+				rayapi.Actor{ClassName: "Worker", NodeID: "worker1", PID: 8, State: rayapi.Dead, DeathCause: died(rayapi.WorkerDied)})
+		}, "ray-actor-died", "2 actors on Ray node worker1, such as Worker (process 7): Worker exits unexpectedly. exit"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -296,6 +316,9 @@ func TestWhatDiedComesFirst(t *testing.T) {
 			w.script = func(*rayapi.Job) {}
 			sleeps := 0
 			w.onSleep = func() {
+				if w.submitted() == 0 {
+					return
+				}
 				if sleeps++; sleeps == 3 {
 					test.dies(w)
 					w.end(rayapi.Failed)

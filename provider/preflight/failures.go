@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,15 +18,24 @@ import (
 // clockSkew is how far the cluster's clocks may be behind the local one.
 const clockSkew = 30 * time.Second
 
-// Failures returns findings about containers, pods and Ray nodes that ended since the job started.
-// They explain missing ranks, which the ranks' own files cannot. workers are the pods that the job
-// ran in. It ignores errors, because the findings are only additional.
+// Ended identifies a job whose end Failures explains.
+type Ended struct {
+	// JobID is Ray's own id of the job; empty if its driver never started.
+	JobID string
+	// Workers are the pods that the job ran in.
+	Workers []string
+	// Since is when the job started.
+	Since time.Time
+}
+
+// Failures returns findings about containers, pods, Ray nodes and actors that ended since the job
+// started, and about nodes whose disk is full. They explain missing ranks, which the ranks' own files
+// cannot. It ignores errors, because the findings are only additional.
 func Failures(
-	ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted,
-	workers []string, since time.Time,
+	ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted, job Ended,
 ) []report.Finding {
-	since = since.Add(-clockSkew)
-	found := lostPods(ctx, client, want, workers, since)
+	since := job.Since.Add(-clockSkew)
+	found := append(lostPods(ctx, client, want, job.Workers, since), pressures(ctx, client)...)
 	nodes, err := ray.Nodes(ctx)
 	if err != nil {
 		return found
@@ -38,7 +48,81 @@ func Failures(
 				"kubectl get nodes,pods -A -o wide; kubectl get events -A --sort-by=.lastTimestamp"))
 		}
 	}
+	actors, err := ray.Actors(ctx)
+	if err != nil || job.JobID == "" {
+		return found
+	}
+	return append(found, deadActors(actors, job.JobID, want)...)
+}
+
+// pressures returns a finding about each node that Kubernetes reports as short of disk space.
+func pressures(ctx context.Context, client kubernetes.Interface) []report.Finding {
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil
+	}
+	var found []report.Finding
+	for i := range list.Items {
+		node := &list.Items[i]
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeDiskPressure && condition.Status == corev1.ConditionTrue {
+				found = append(found, finding("node-disk-full",
+					fmt.Sprintf("node %s: DiskPressure: %s", node.Name, condition.Message),
+					"the node's disk is full, so that its pods cannot write and are evicted",
+					"kubectl describe node "+node.Name+"; a larger disk: pulumi config set --path gpu.volumeGiB GIB"))
+			}
+		}
+	}
 	return found
+}
+
+// deadActors returns a finding about the actors of a job that failed, for each node and cause.
+func deadActors(actors []rayapi.Actor, jobID string, want Wanted) []report.Finding {
+	type group struct{ node, cause string }
+	var order []group
+	first, count := map[group]string{}, map[group]int{}
+	for _, actor := range actors {
+		cause, message := deathOf(actor)
+		if actor.JobID != jobID || cause == "" {
+			continue
+		}
+		key := group{actor.NodeID, cause}
+		if count[key]++; count[key] == 1 {
+			order = append(order, key)
+			first[key] = fmt.Sprintf("%s (process %d): %s", actor.ClassName, actor.PID, message)
+		}
+	}
+	var found []report.Finding
+	for _, key := range order {
+		found = append(found, finding("ray-actor-died",
+			fmt.Sprintf("%d actors on Ray node %.12s, such as %s", count[key], key.node, first[key]), key.cause,
+			fmt.Sprintf("read driver.log next to the report; kubectl -n %s describe pods -l ray.io/cluster=%s",
+				want.Namespace, want.RayCluster)))
+	}
+	return found
+}
+
+// deathOf returns why an actor failed, and Ray's message in one line; "" for one that is alive, or that
+// was ended on purpose.
+func deathOf(actor rayapi.Actor) (cause, message string) {
+	death := actor.DeathCause
+	if actor.State != rayapi.Dead || death == nil {
+		return "", ""
+	}
+	failure := rayapi.ActorFailure{Message: "no message"}
+	switch {
+	case death.OutOfMemory != nil:
+		cause, failure = "Ray ended the process because the node ran out of memory", *death.OutOfMemory
+	case death.Died != nil && death.Died.Reason == rayapi.NodeDied:
+		cause, failure = "the actor's node was lost", death.Died.ActorFailure
+	case death.Died != nil && death.Died.Reason == rayapi.WorkerDied:
+		cause, failure = "the actor's process ended unexpectedly: it crashed or was killed", death.Died.ActorFailure
+	case death.Unschedulable != nil:
+		cause, failure = "no Ray node has the resources that the actor needs", *death.Unschedulable
+	case death.RuntimeEnv != nil:
+		cause, failure = "Ray could not set up the job's runtime environment", *death.RuntimeEnv
+	}
+	return cause, strings.Join(strings.Fields(failure.Message), " ")
 }
 
 func lostPods(

@@ -27,6 +27,8 @@ type Server struct {
 	Session string
 	// Nodes is what the state API lists.
 	Nodes []rayapi.Node
+	// Actors is what the state API lists.
+	Actors []rayapi.Actor
 	// Jobs holds every job by its submission id.
 	Jobs map[string]*rayapi.Job
 	// Submissions records what was submitted, in order.
@@ -61,7 +63,7 @@ func New() *Server {
 		Pinned:   map[string]bool{},
 		Files:    map[string]map[string][]byte{},
 	}
-	server.http = httptest.NewServer(http.HandlerFunc(server.serve))
+	server.http = httptest.NewServer(server)
 	return server
 }
 
@@ -92,7 +94,8 @@ func (s *Server) AddFile(node, name string, text []byte) {
 	s.Files[node][name] = text
 }
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Lock()
 	defer s.Unlock()
 	s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
@@ -122,6 +125,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.servePackages(w, r, strings.TrimPrefix(r.URL.Path, "/api/packages/gcs/"))
 	case r.URL.Path == "/api/v0/nodes":
 		reply(w, list(map[string]any{"total": len(s.Nodes), "result": s.Nodes}))
+	case r.URL.Path == "/api/v0/actors":
+		reply(w, list(map[string]any{"total": len(s.Actors), "result": s.Actors}))
 	case r.URL.Path == "/api/v0/logs":
 		s.serveLogList(w, r)
 	case r.URL.Path == "/api/v0/logs/file":
