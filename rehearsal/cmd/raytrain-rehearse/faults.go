@@ -13,7 +13,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/faults"
 )
 
-// allFaults runs the faults that match the pattern: those without infrastructure of their own on one
+// allFaults runs the faults that match the pattern: those without infrastructure of their own on
+// one
 // standing stack, then each of the others in its own cycle.
 func (f *rehearseFlags) allFaults(command *cobra.Command) error {
 	rows, err := faults.Match(f.all)
@@ -23,7 +24,10 @@ func (f *rehearseFlags) allFaults(command *cobra.Command) error {
 	if f.fast {
 		rows = slices.DeleteFunc(rows, func(row faults.Fault) bool { return !row.Fast })
 	}
-	shared := slices.DeleteFunc(slices.Clone(rows), func(row faults.Fault) bool { return !row.Shared() })
+	shared := slices.DeleteFunc(
+		slices.Clone(rows),
+		func(row faults.Fault) bool { return !row.Shared() },
+	)
 	own := slices.DeleteFunc(rows, faults.Fault.Shared)
 	failed, err := f.onOneStack(command, shared)
 	if err != nil {

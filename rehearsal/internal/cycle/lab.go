@@ -64,12 +64,17 @@ type Lab struct {
 // logName is the file in the rehearsal's folder with the output of a lab's updates.
 const logName = "faults.log"
 
+// labType is the GPU type of a lab: with one GPU for each of the two nodes, a job starts two ranks
+// instead of eight, which is what takes most of an update's time.
+const labType = "g6.8xlarge"
+
 // OpenLab creates a stack without a job.
 func OpenLab(ctx context.Context, options rehearsal.Options) (*Lab, error) {
 	if err := os.MkdirAll(options.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of the rehearsal: %w", err)
 	}
-	l := &Lab{settings: options.Settings}
+	l := &Lab{settings: map[string]string{"gpu.instanceType": labType}}
+	maps.Copy(l.settings, options.Settings)
 	options.Fault = faults.Healthy()
 	options.Settings = l.with(map[string]string{"job.enabled": "false"})
 	options.Out = writerFunc(func(p []byte) (int, error) { return l.log.Write(p) })
@@ -98,9 +103,6 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // with returns the lab's settings with others.
 func (l *Lab) with(others map[string]string) map[string]string {
 	settings := maps.Clone(l.settings)
-	if settings == nil {
-		settings = map[string]string{}
-	}
 	maps.Copy(settings, others)
 	return settings
 }
@@ -170,7 +172,11 @@ const closeTimeout = 10 * time.Minute
 
 // RunAll runs faults on one standing stack and prints one line for each. It returns the number of
 // those that did not end as their rows say.
-func RunAll(ctx context.Context, options rehearsal.Options, rows []faults.Fault) (failed int, err error) {
+func RunAll(
+	ctx context.Context,
+	options rehearsal.Options,
+	rows []faults.Fault,
+) (failed int, err error) {
 	out := options.Out
 	lab, err := OpenLab(ctx, options)
 	if err != nil {
@@ -189,13 +195,26 @@ func RunAll(ctx context.Context, options rehearsal.Options, rows []faults.Fault)
 		if len(problems) > 0 {
 			failed++
 		}
-		Print(out, fmt.Sprintf("%d/%d", i+1, len(rows)), row.Name, result, problems, time.Since(started))
+		Print(
+			out,
+			fmt.Sprintf("%d/%d", i+1, len(rows)),
+			row.Name,
+			result,
+			problems,
+			time.Since(started),
+		)
 	}
 	return failed, nil
 }
 
 // Print prints the line of one fault.
-func Print(out io.Writer, number, name string, result Result, problems []string, took time.Duration) {
+func Print(
+	out io.Writer,
+	number, name string,
+	result Result,
+	problems []string,
+	took time.Duration,
+) {
 	if name == "" {
 		name = "no fault"
 	}

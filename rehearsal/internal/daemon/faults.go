@@ -109,7 +109,11 @@ func (c *Client) Release(ctx context.Context) error {
 }
 
 // FreezeAPIServer makes a cluster's API server unresponsive for a time, and waits for it.
-func (c *Client) FreezeAPIServer(ctx context.Context, cluster string, duration time.Duration) error {
+func (c *Client) FreezeAPIServer(
+	ctx context.Context,
+	cluster string,
+	duration time.Duration,
+) error {
 	wanted := outage{Cluster: cluster, Seconds: duration.Seconds()}
 	return c.control.Call(ctx, http.MethodPost, "/outage", wanted, nil)
 }

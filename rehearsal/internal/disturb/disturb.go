@@ -28,7 +28,8 @@ const (
 	Collecting Phase = "collecting"
 )
 
-// phases are all phases in order. A phase counts only when the one before was reached: replies about
+// phases are all phases in order. A phase counts only when the one before was reached: replies
+// about
 // earlier jobs do not.
 func phases() []Phase {
 	return []Phase{Contacted, Submitting, Submitted, Running, Ended, Collecting}
@@ -44,7 +45,7 @@ const (
 	Submissions Requests = "submissions"
 	// Jobs are requests about one job.
 	Jobs Requests = "jobs"
-	// Packages are uploads of a job's code.
+	// Packages are requests about packages with a job's code.
 	Packages Requests = "packages"
 	// Logs are downloads of log files.
 	Logs Requests = "logs"
@@ -56,7 +57,8 @@ type Effect string
 // The effects.
 const (
 	None Effect = ""
-	// ServerError, Unauthorized and TooLarge are replies 500, 401 and 413.
+	// ServerError and Unauthorized are replies 500 and 401. TooLarge is the reply 413 to an upload; the
+	// package does not exist yet.
 	ServerError  Effect = "server-error"
 	Unauthorized Effect = "unauthorized"
 	TooLarge     Effect = "too-large"
@@ -70,8 +72,8 @@ const (
 	Shorten Effect = "shorten"
 	// LoseReply processes the request and closes the connection without a reply.
 	LoseReply Effect = "lose-reply"
-	// Corrupt replaces the request's body by zeros.
-	Corrupt Effect = "corrupt"
+	// LosePackage makes a submission refer to a package that does not exist.
+	LosePackage Effect = "lose-package"
 	// Pend reports every job as PENDING.
 	Pend Effect = "pend"
 )

@@ -1,7 +1,6 @@
 package disturb
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -67,7 +66,7 @@ func newLab(t *testing.T) *lab {
 func (l *lab) send(t *testing.T, method, path string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://head"+path,
-		strings.NewReader("abc"))
+		strings.NewReader("abc gcs://raytrain_0.zip"))
 	require.NoError(t, err)
 	reply, err := l.client.Do(request)
 	if err != nil {
@@ -96,6 +95,8 @@ func TestEffects(t *testing.T) {
 		{"unauthorized", Plan{Effect: Unauthorized}, "GET", "/api/version", 401, "rehearsed"},
 		{"too large", Plan{Effect: TooLarge, Requests: Packages}, "PUT", "/api/packages/gcs/a", 413,
 			"rehearsed"},
+		{"no package yet", Plan{Effect: TooLarge, Requests: Packages}, "GET", "/api/packages/gcs/a", 404,
+			"rehearsed"},
 		{"other requests pass", Plan{Effect: TooLarge, Requests: Packages}, "GET", logs, 200,
 			"0123456789"},
 		{"not yet", Plan{Effect: ServerError, From: Running}, "GET", logs, 200, "0123456789"},
@@ -123,13 +124,13 @@ func TestALostReplyWasProcessed(t *testing.T) {
 	assert.Equal(t, 1, l.head.posts)
 }
 
-func TestACorruptUploadHasTheSameLength(t *testing.T) {
+func TestALostPackageIsNotTheUploadedOne(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.Set(Plan{Effect: Corrupt, Requests: Packages})
-	code, _ := l.send(t, "PUT", "/api/packages/gcs/a")
+	l.Set(Plan{Effect: LosePackage, Requests: Submissions})
+	code, _ := l.send(t, "POST", "/api/jobs/")
 	assert.Equal(t, 200, code)
-	assert.Equal(t, bytes.Repeat([]byte{0}, 3), l.head.body)
+	assert.Equal(t, "abc gcs://raytrain-0.zip", string(l.head.body))
 }
 
 func TestADisturbanceEnds(t *testing.T) {

@@ -18,7 +18,12 @@ import (
 
 // Splice connects a forwarded connection with a pod's port until either side ends. Connections to
 // other ports than the dashboard's are never disturbed.
-func (d *Disturber) Splice(ctx context.Context, port int, client io.ReadWriteCloser, pod net.Conn) error {
+func (d *Disturber) Splice(
+	ctx context.Context,
+	port int,
+	client io.ReadWriteCloser,
+	pod net.Conn,
+) error {
 	if port != rayapi.DashboardPort || d.idle() {
 		return podnet.Splice(pod, client)
 	}
@@ -45,6 +50,9 @@ func (d *Disturber) Splice(ctx context.Context, port int, client io.ReadWriteClo
 	case Unauthorized:
 		return respond(client, http.StatusUnauthorized)
 	case TooLarge:
+		if request.Method == http.MethodGet {
+			return respond(client, http.StatusNotFound)
+		}
 		return respond(client, http.StatusRequestEntityTooLarge)
 	case Hang:
 		select {
@@ -55,15 +63,26 @@ func (d *Disturber) Splice(ctx context.Context, port int, client io.ReadWriteClo
 	case Cut:
 		cut := time.AfterFunc(untilCut(time.Now()), end)
 		defer cut.Stop()
-	case Corrupt:
-		request.Body = io.NopCloser(io.LimitReader(zeros{}, request.ContentLength))
+	case LosePackage:
+		body, err := io.ReadAll(request.Body)
+		if err != nil {
+			return nil //nolint:nilerr // the client closed the connection
+		}
+		lost := bytes.ReplaceAll(body, []byte("gcs://raytrain_"), []byte("gcs://raytrain-"))
+		request.Body = io.NopCloser(bytes.NewReader(lost))
 	}
 	return d.exchange(ctx, request, kind, effect, client, pod)
 }
 
 // exchange sends a request to the pod and its reply, as far as the effect allows, to the client.
-func (d *Disturber) exchange(ctx context.Context, request *http.Request, kind Requests, effect Effect,
-	client io.Writer, pod net.Conn) error {
+func (d *Disturber) exchange(
+	ctx context.Context,
+	request *http.Request,
+	kind Requests,
+	effect Effect,
+	client io.Writer,
+	pod net.Conn,
+) error {
 	request.Close = true
 	if err := request.Write(pod); err != nil {
 		return fmt.Errorf("passing on a request: %w", err)
@@ -127,7 +146,7 @@ func kindOf(request *http.Request) Requests {
 		return Submissions
 	case strings.HasPrefix(path, "/api/jobs/"):
 		return Jobs
-	case strings.HasPrefix(path, "/api/packages/") && request.Method == http.MethodPut:
+	case strings.HasPrefix(path, "/api/packages/"):
 		return Packages
 	case strings.HasPrefix(path, "/api/v0/logs/file"):
 		return Logs
@@ -137,20 +156,16 @@ func kindOf(request *http.Request) Requests {
 }
 
 func respond(client io.Writer, code int) error {
-	_, err := fmt.Fprintf(client, "HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: 9\r\n\r\nrehearsed",
-		code, http.StatusText(code))
+	_, err := fmt.Fprintf(
+		client,
+		"HTTP/1.1 %d %s\r\nConnection: close\r\nContent-Length: 9\r\n\r\nrehearsed",
+		code,
+		http.StatusText(code),
+	)
 	return err
 }
 
 // untilCut returns the time until the next cut, which is at the same time for all connections.
 func untilCut(now time.Time) time.Duration {
 	return now.Truncate(CutInterval).Add(CutInterval).Sub(now)
-}
-
-// zeros is an endless stream of zeros.
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }

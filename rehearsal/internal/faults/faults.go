@@ -116,7 +116,8 @@ const (
 	verdictEFA  = "efa"
 )
 
-// Shared reports whether the fault needs no infrastructure of its own, so that it runs on a standing
+// Shared reports whether the fault needs no infrastructure of its own, so that it runs on a
+// standing
 // stack with others.
 func (f Fault) Shared() bool {
 	return len(f.Charts) == 0 && reflect.DeepEqual(f.Account, api.Faults{})
@@ -134,8 +135,11 @@ func Find(name string) (Fault, error) {
 		}
 		known = append(known, fault.Name)
 	}
-	return Fault{}, fmt.Errorf("--fault %q is not known: allowed are %s; run `raytrain rehearse --list-faults`",
-		name, strings.Join(known, ", "))
+	return Fault{}, fmt.Errorf(
+		"--fault %q is not known: allowed are %s; run `raytrain rehearse --list-faults`",
+		name,
+		strings.Join(known, ", "),
+	)
 }
 
 // Healthy returns the row of an update without a fault.
@@ -143,7 +147,8 @@ func Healthy() Fault {
 	return Fault{Verdict: verdictEFA, Pin: Pinned, Phase: PhaseNone, Image: images.Complete}
 }
 
-// Match returns the faults whose names match one of several shell patterns, such as "log-*,two-ups".
+// Match returns the faults whose names match one of several shell patterns, such as
+// "log-*,two-ups".
 func Match(patterns string) ([]Fault, error) {
 	var found []Fault
 	for _, fault := range Table() {
@@ -160,8 +165,10 @@ func Match(patterns string) ([]Fault, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("--all-faults=%q: no fault matches; run `raytrain rehearse --list-faults`",
-			patterns)
+		return nil, fmt.Errorf(
+			"--all-faults=%q: no fault matches; run `raytrain rehearse --list-faults`",
+			patterns,
+		)
 	}
 	return found, nil
 }

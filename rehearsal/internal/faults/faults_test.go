@@ -52,7 +52,13 @@ func TestEachFaultInjectsSomething(t *testing.T) {
 			fault.Plan.Effect != "" || fault.Action != NoAction, fault.Name)
 		assert.Contains(t, images.Variants(), fault.Image, fault.Name)
 		held := fault.Action != NoAction && fault.Action != SwapImage
-		assert.Equal(t, held, fault.Plan.Hold != "", "%s: a phase is held for an action only", fault.Name)
+		assert.Equal(
+			t,
+			held,
+			fault.Plan.Hold != "",
+			"%s: a phase is held for an action only",
+			fault.Name,
+		)
 	}
 }
 

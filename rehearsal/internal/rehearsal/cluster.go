@@ -124,7 +124,13 @@ func (c cluster) swapImage(ctx context.Context, image string) error {
 		return fmt.Errorf("encoding the image of pod %q: %w", worker.Name, err)
 	}
 	pods := c.Kubernetes().CoreV1().Pods(namespace)
-	_, err = pods.Patch(ctx, worker.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err = pods.Patch(
+		ctx,
+		worker.Name,
+		types.StrategicMergePatchType,
+		patch,
+		metav1.PatchOptions{},
+	)
 	if err != nil {
 		return fmt.Errorf("changing the image of pod %q: %w", worker.Name, err)
 	}
@@ -195,7 +201,10 @@ func (r *Rehearsal) Invariants(ctx context.Context) ([]string, error) {
 	case len(active) > 1:
 		broken = append(broken, fmt.Sprintf("%d jobs run at once", len(active)))
 	case len(active) == 1 && state.Verdict() != VerdictNone:
-		broken = append(broken, fmt.Sprintf("job %s runs after the verdict", active[0].SubmissionID))
+		broken = append(
+			broken,
+			fmt.Sprintf("job %s runs after the verdict", active[0].SubmissionID),
+		)
 	}
 	return broken, nil
 }
@@ -215,7 +224,10 @@ func recordProblems(job *Job, record *attempt.Record) []string {
 		problems = append(problems, fmt.Sprintf("the state has job %q, the record %q",
 			job.SubmissionID, record.SubmissionID))
 	case judged && !record.Settled:
-		problems = append(problems, fmt.Sprintf("attempt %d is judged but not settled", record.Number))
+		problems = append(
+			problems,
+			fmt.Sprintf("attempt %d is judged but not settled", record.Number),
+		)
 	}
 	return problems
 }
@@ -249,7 +261,10 @@ func (r *Rehearsal) ResetPods(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waiting for new pods of the RayCluster: %w", errors.Join(ctx.Err(), err))
+			return fmt.Errorf(
+				"waiting for new pods of the RayCluster: %w",
+				errors.Join(ctx.Err(), err),
+			)
 		case <-time.After(time.Second):
 		}
 	}
@@ -259,7 +274,8 @@ func allNewAndReady(pods []corev1.Pod, old map[types.UID]bool) bool {
 	for _, pod := range pods {
 		ready := false
 		for _, condition := range pod.Status.Conditions {
-			ready = ready || condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
+			ready = ready ||
+				condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue
 		}
 		if old[pod.UID] || !ready {
 			return false

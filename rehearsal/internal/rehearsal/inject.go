@@ -108,8 +108,11 @@ func (r *Rehearsal) upWithAction(ctx context.Context, action faults.Action) (*Ou
 	go func() { held <- r.daemon.Held(heldCtx) }()
 	select {
 	case first := <-ended:
-		return first.outcome, errors.Join(first.err, fmt.Errorf("%w: the update ended before phase %q",
-			ErrNotInjected, r.options.Fault.Plan.Hold))
+		return first.outcome, errors.Join(
+			first.err,
+			fmt.Errorf("%w: the update ended before phase %q",
+				ErrNotInjected, r.options.Fault.Plan.Hold),
+		)
 	case err := <-held:
 		if err != nil {
 			interrupt()
@@ -122,7 +125,10 @@ func (r *Rehearsal) upWithAction(ctx context.Context, action faults.Action) (*Ou
 		err := r.endUpdate(action, interrupt)
 		first := <-ended // the held request must not delay the end
 		if err != nil || first.err == nil {
-			return first.outcome, errors.Join(err, fmt.Errorf("%w: the update succeeded", ErrNotInjected))
+			return first.outcome, errors.Join(
+				err,
+				fmt.Errorf("%w: the update succeeded", ErrNotInjected),
+			)
 		}
 		if err := errors.Join(r.daemon.Release(ctx), r.openEngine(ctx)); err != nil {
 			return nil, err

@@ -54,7 +54,9 @@ class Writer:
             return None
         self._path = expand(path)
         # Bytes of the defect LOG_NOT_UTF8 are written as surrogates.
-        stream = open(self._path, "w", buffering=1, encoding="utf-8", errors="surrogateescape")  # noqa: SIM115 - kept for the process's life
+        stream = open(  # noqa: SIM115 - kept for the process's life
+            self._path, "w", buffering=1, encoding="utf-8", errors="surrogateescape"
+        )
         stream.write(BANNER + "\n")
         if self._defect is Defect.LOG_HUGE:
             filler = f"{self._prefix()} NCCL INFO P2P Chunksize set to 131072\n"
