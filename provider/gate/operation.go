@@ -83,9 +83,10 @@ func (o operation) execute(ctx context.Context) (State, string, error) {
 // why the job was refused, and there is no attempt.
 func (o operation) begin(ctx context.Context) (run, []report.Finding, error) {
 	next, err := o.decide(ctx)
-	if errors.Is(err, rayapi.ErrUnreachable) && ctx.Err() == nil {
+	unavailable := errors.Is(err, rayapi.ErrUnreachable) || errors.Is(err, rayapi.ErrUnauthorized)
+	if unavailable && ctx.Err() == nil {
 		// A starting head cannot be reached yet. The preflight waits for it, or finds out why it does not
-		// start.
+		// start or rejects the token.
 		found, waitErr := o.preflight(ctx)
 		switch {
 		case waitErr != nil:

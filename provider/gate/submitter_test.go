@@ -201,6 +201,23 @@ func TestDestroyWarnsAboutAPendingJob(t *testing.T) {
 	assert.Contains(t, w.warnings[0], "PENDING")
 }
 
+// A head that rejects the token is refused with a cause, for a first and for a later attempt.
+func TestARejectedTokenIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, earlier := range []bool{false, true} {
+		w := newWorld(t)
+		if earlier {
+			require.NoError(t, w.up())
+			w.inputs["amiRelease"] = property.New("other")
+		}
+		w.ray.Token = "another"
+		err := w.up()
+		require.ErrorContains(t, err, "rejects the token in the Secret")
+		assert.ErrorContains(t, err, "kubectl -n ray delete pod")
+		assert.Equal(t, "none", w.text("verdict"))
+	}
+}
+
 // The head restarts after its session was read and before the job is submitted.
 func TestHeadRestartDuringTheSubmission(t *testing.T) {
 	t.Parallel()

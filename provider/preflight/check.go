@@ -310,6 +310,12 @@ func checkRay(facts Facts, want Wanted) []report.Finding {
 				"the dashboard process has ended",
 			fmt.Sprintf("kubectl -n %s delete pod %s (KubeRay creates a new head), then pulumi up; the reason: %s",
 				want.Namespace, headName(facts.Pods), logs))}
+	case facts.tokenRejected():
+		return []report.Finding{finding("ray-unauthorized", facts.RayError.Error(),
+			"the head rejects the token in the Secret of the RayCluster: "+
+				"the Secret changed after the head started",
+			fmt.Sprintf("kubectl -n %s delete pod %s (the new head reads the Secret), then pulumi up",
+				want.Namespace, headName(facts.Pods)))}
 	case facts.RayError != nil:
 		return []report.Finding{finding("ray-unreachable", facts.RayError.Error(),
 			"Ray's dashboard cannot be reached through the API server", logs)}

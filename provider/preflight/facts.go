@@ -34,6 +34,9 @@ func (f Facts) dashboardDown() bool {
 	return errors.Is(f.RayError, rayapi.ErrUnreachable) && slices.ContainsFunc(f.Pods, Pod.readyHead)
 }
 
+// tokenRejected reports whether the head rejects the RayCluster's token.
+func (f Facts) tokenRejected() bool { return errors.Is(f.RayError, rayapi.ErrUnauthorized) }
+
 func (p Pod) readyHead() bool { return p.Head && p.Ready }
 
 // Node is one Kubernetes node.

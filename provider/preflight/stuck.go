@@ -36,8 +36,8 @@ func (p *Progress) Stalled(facts Facts, want Wanted, now time.Time) bool {
 }
 
 // standstills returns the problems that waiting does not fix, with their time limits: devices whose
-// plugin will add no more, pods that cannot be scheduled although every node has its devices, and a
-// dashboard that cannot be reached although its head is ready.
+// plugin will add no more, pods that cannot be scheduled although every node has its devices, a dashboard
+// that cannot be reached although its head is ready, and a token that the head rejects.
 func standstills(facts Facts, want Wanted) map[string]time.Duration {
 	found := map[string]time.Duration{}
 	complete := len(facts.Nodes) >= want.Nodes
@@ -64,6 +64,9 @@ func standstills(facts Facts, want Wanted) map[string]time.Duration {
 	}
 	if facts.dashboardDown() {
 		found["dashboard"] = dashboardTimeout
+	}
+	if facts.tokenRejected() {
+		found["token"] = stallTimeout
 	}
 	return found
 }

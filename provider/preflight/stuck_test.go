@@ -1,12 +1,14 @@
 package preflight_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/ray-train-efa/ray-train-efa/provider/preflight"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
@@ -41,6 +43,12 @@ func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
 			noEFA(preflight.Plugin{})(f)
 		}, false},
 		{"a pod starts", func(f *preflight.Facts) { f.Pods[1].Ready = false }, false},
+		{"the head rejects the token", func(f *preflight.Facts) {
+			f.RayError = &rayapi.APIError{Status: http.StatusForbidden}
+		}, true},
+		{"the head answers with an error", func(f *preflight.Facts) {
+			f.RayError = &rayapi.APIError{Status: http.StatusInternalServerError}
+		}, false},
 		{"workers ask for no EFA", func(f *preflight.Facts) { f.Pods[1].EFA = 0 }, true},
 	}
 	for _, test := range tests {

@@ -119,7 +119,7 @@ func dashboard() []Fault {
 		{Name: "dashboard-hangs", Phase: PhaseGate, Pin: Pinned, Verdict: verdictNone,
 			Plan:        disturb.Plan{Effect: disturb.Hang, From: disturb.Running},
 			Description: "Ray's dashboard does not answer from the start of the job on: no verdict"},
-		{Name: "wrong-token", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
+		{Name: "wrong-token", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone, Cause: "ray-unauthorized",
 			Plan:        disturb.Plan{Effect: disturb.Unauthorized},
 			Description: "Ray rejects the cluster's token: refused before the job"},
 		{Name: "logs-errors", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
