@@ -44,6 +44,12 @@ type Record struct {
 	// Counters are the worker pods' EFA counters before the submission, by pod; null when they could
 	// not be read.
 	Counters preflight.Readings `json:"counters,omitempty"`
+	// WorldSize, Nodes and Provider are what the run requires, Script whether it runs a user's own script,
+	// so that its evidence can be judged without the inputs. They are zero in records of earlier releases.
+	WorldSize int    `json:"worldSize,omitempty"`
+	Nodes     int    `json:"nodes,omitempty"`
+	Provider  string `json:"provider,omitempty"`
+	Script    bool   `json:"script,omitempty"`
 	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is never
 	// adopted.
 	Settled bool `json:"settled"`

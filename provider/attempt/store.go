@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,6 +19,44 @@ var ErrConcurrent = errors.New("another update is working on this job; next: wai
 
 // recordKey is the ConfigMap's only key.
 const recordKey = "record.json"
+
+// managedBy and manager are the label of every record.
+const managedBy, manager = "app.kubernetes.io/managed-by", "raytrain"
+
+// Newest returns the record in a namespace that was written last; nil when there is none.
+func Newest(ctx context.Context, client kubernetes.Interface, namespace string) (*Record, error) {
+	list, err := client.CoreV1().ConfigMaps(namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: managedBy + "=" + manager,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing attempt records in namespace %q: %w", namespace, err)
+	}
+	var (
+		newest *Record
+		at     time.Time
+	)
+	for i := range list.Items {
+		var record Record
+		if err := json.Unmarshal([]byte(list.Items[i].Data[recordKey]), &record); err != nil {
+			return nil, fmt.Errorf("decoding attempt record %q in namespace %q: %w", list.Items[i].Name, namespace, err)
+		}
+		if written := lastWritten(&list.Items[i]); newest == nil || written.After(at) {
+			newest, at = &record, written
+		}
+	}
+	return newest, nil
+}
+
+// lastWritten returns when an object was last written.
+func lastWritten(object *corev1.ConfigMap) time.Time {
+	at := object.CreationTimestamp.Time
+	for _, field := range object.ManagedFields {
+		if field.Time != nil && field.Time.After(at) {
+			at = field.Time.Time
+		}
+	}
+	return at
+}
 
 // Store keeps one resource's record in a ConfigMap.
 type Store struct {
@@ -63,7 +102,7 @@ func (s *Store) Save(ctx context.Context, record Record) error {
 	object := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: s.name, Namespace: s.namespace, ResourceVersion: s.version,
-			Labels: map[string]string{"app.kubernetes.io/managed-by": "raytrain"},
+			Labels: map[string]string{managedBy: manager},
 		},
 		Data: map[string]string{recordKey: string(text)},
 	}

@@ -19,6 +19,9 @@ func (o operation) submit(
 	ctx context.Context, begun run, previous *attempt.Record,
 ) (attempt.Record, error) {
 	record := attempt.Next(previous, begun.number, begun.instance, o.name, o.proof.Hash)
+	expected := o.in.Expectations
+	record.WorldSize, record.Nodes, record.Provider = expected.WorldSize, expected.Nodes, expected.Provider
+	record.Script = o.in.Entrypoint != ""
 	// Stored in the record for an update that adopts the job.
 	record.Counters = preflight.ReadCounters(ctx, o.exec, begun.workers)
 	entrypoint, runtimeEnv, err := o.code(ctx, begun.head, record)
