@@ -40,19 +40,23 @@ build: setup ## build this project's own binaries: raytrain and raytrain-rehears
 	$(call timed,bin/pulumi-resource-aws,go build -o bin/pulumi-resource-aws ./rehearsal/cmd/pulumi-resource-aws)
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
+.PHONY: judges
+judges: go ## install the programs that check this project's output and are not its own: cfn-lint
+	@go run ./tools/setup -only cfn-lint
+
 .PHONY: rehearse
 rehearse: build ## the whole cycle on an emulated AWS account: preview, up, verdict, destroy
 	bin/raytrain rehearse
 
 .PHONY: test
-test: build ## every test, as CI runs it
+test: build judges ## every test, as CI runs it
 	go vet ./...
 	go test -race -timeout $(TEST_TIMEOUT) $$($(LIGHT))
 	# One package at a time: each of these may run a cluster. Never from Go's cache, which cannot see that a tool changed.
 	go test -count 1 -p 1 -timeout $(TEST_TIMEOUT) $$($(HEAVY))
 
 .PHONY: test-quick
-test-quick: setup ## only the tests that start no cluster and no engine, without the race detector
+test-quick: setup judges ## only the tests that start no cluster and no engine, without the race detector
 	go test -timeout $(TEST_TIMEOUT) $$($(LIGHT))
 
 .PHONY: lint

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cloudformation"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 )
 
@@ -76,6 +77,21 @@ func TestGreenCycle(t *testing.T) {
 	} {
 		assert.Contains(t, state, want)
 	}
+	requireValidForAWS(t, state)
+}
+
+// requireValidForAWS checks the AWS resources of a state against AWS's own resource schemas, which
+// the emulated account does not know.
+func requireValidForAWS(t *testing.T, state string) {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	template, err := cloudformation.FromState([]byte(state))
+	require.NoError(t, err)
+	findings, err := cloudformation.Lint(
+		t.Context(), filepath.Join(root, "bin", "cfn-lint"), template, "us-east-2")
+	require.NoError(t, err)
+	assert.Empty(t, findings)
 }
 
 // TestFastFaults runs the fast faults of the table on one standing stack; --all-faults runs all.

@@ -16,6 +16,9 @@ const (
 	kubernetesProviderVersion = "4.25.0-dev.f47bc2d6f199"
 	// rayVersion is Ray's; torch comes with it. Both are those of AWS's image train-ml-cuda-v1.1.
 	rayVersion = "2.58.0"
+	// cfnLintVersion is that of tools/cfn-lint/requirements.txt. cfn-lint brings AWS's resource
+	// schemas of its release date.
+	cfnLintVersion = "1.58.0"
 )
 
 const (
@@ -104,11 +107,7 @@ func parts(v goVersions) []recipe {
 		},
 		{
 			Name: "ray", Version: rayVersion, Source: "tools/ray", Lane: downloading, Facts: []fact{platform, python, cachePath},
-			Steps: []step{
-				{Run: []string{"python3", "-m", "venv", "{out}/venv"}},
-				// The file names every package, so nothing is left to resolve.
-				{Run: []string{"{out}/venv/bin/python", "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "-r", "{source}/requirements.txt"}},
-			},
+			Steps: venv(),
 			Links: map[string]string{"ray-venv": "venv"},
 		},
 		{
@@ -122,10 +121,26 @@ func parts(v goVersions) []recipe {
 			Links: map[string]string{"pulumi-resource-eks": "pulumi-resource-eks"},
 		},
 		{
+			Name: "cfn-lint", Version: cfnLintVersion, Source: "tools/cfn-lint", Lane: downloading,
+			Facts: []fact{platform, python, cachePath}, Optional: true,
+			Steps: venv(),
+			Links: map[string]string{"cfn-lint": "venv/bin/cfn-lint"},
+		},
+		{
 			Name: "golangci-lint", Version: v.golangciLint, Source: "tools/golangci-lint", Lane: compiling, Facts: []fact{platform}, Optional: true,
 			Steps: []step{goBuild("golangci-lint", packageGolangciLint)},
 			Links: map[string]string{"golangci-lint": "golangci-lint"},
 		},
+	}
+}
+
+// venv installs the packages of {source}'s requirements.txt, which names every one, so that nothing
+// is left to resolve.
+func venv() []step {
+	return []step{
+		{Run: []string{"python3", "-m", "venv", "{out}/venv"}},
+		{Run: []string{"{out}/venv/bin/python", "-m", "pip", "install",
+			"--disable-pip-version-check", "--no-deps", "-r", "{source}/requirements.txt"}},
 	}
 }
 
