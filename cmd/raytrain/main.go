@@ -19,6 +19,9 @@ to TCP without an error: the job succeeds and runs at about half the speed.
   verdict   read the NCCL logs of any run and report whether it used EFA
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
   image     choose the container image that the stack runs, by digest
+  recover   find what a killed update left, and import or delete it
+  destroy-check
+            list what is left of a stack in the AWS account
 
 Use "raytrain COMMAND --help" for steps, examples and exit statuses.
 Exit status: 0 on success, 1 on a usage or set-up error. verdict and rehearse use
@@ -35,7 +38,8 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newVerdictCommand(), newImageCommand(), newRehearseCommand())
+	root.AddCommand(newVerdictCommand(), newImageCommand(), newRehearseCommand(),
+		newRecoverCommand(), newDestroyCheckCommand())
 	usage.Install(root)
 	return root
 }

@@ -18,7 +18,7 @@ import (
 
 // Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the provider,
 // GET /inventory, GET and POST /faults, POST /lose-cluster/{cluster}, POST /token for the `aws`
-// stand-in, and POST /tokenreview/{cluster} as a Kubernetes token webhook.
+// stand-in, POST /tokenreview/{cluster} as a Kubernetes token webhook, and POST / for AWS's SDK.
 func (a *Account) Handler() http.Handler {
 	mux := http.NewServeMux()
 	post := func(path string, handler http.HandlerFunc) { mux.HandleFunc("POST "+path, handler) }
@@ -46,6 +46,7 @@ func (a *Account) Handler() http.Handler {
 		}),
 	)
 	post(api.PathTokenReview+"{cluster}", serve(a.reviewToken))
+	post("/{$}", a.serveJSON)
 	mux.HandleFunc("GET "+api.PathInventory, func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, a.Inventory(), nil)
 	})

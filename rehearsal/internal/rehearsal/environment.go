@@ -33,6 +33,10 @@ func Environment(dir, root string) (map[string]string, error) {
 			return nil, err
 		}
 	}
+	endpoint, err := daemon.ReadEndpoint(dir)
+	if err != nil {
+		return nil, err
+	}
 	home := filepath.Join(dir, "home")
 	return map[string]string{
 		// The user's pulumi comes before the pinned one: a released CLI has its language hosts next
@@ -44,6 +48,8 @@ func Environment(dir, root string) (map[string]string, error) {
 		// The user's credentials must not reach a rehearsal, which needs none.
 		"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal", "AWS_SESSION_TOKEN": "",
 		"AWS_REGION": region, "AWS_PROFILE": "",
+		// The SDK in raytrain calls the account, and nothing else that uses it reaches AWS.
+		"AWS_ENDPOINT_URL": endpoint.AWS,
 		"AWS_CONFIG_FILE": filepath.Join(home,
 			"aws-config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(home, "aws-credentials"),
 		"KUBECONFIG": filepath.Join(dir, "kubeconfig"),

@@ -92,6 +92,7 @@ type AnyType interface {
 	blocker(o *Op, id string) string
 	background(o *Op)
 	items(o *Op) []api.Item
+	tagged(o *Op) ([]Tagged, error)
 	create(ctx context.Context, a *Store, inputs json.RawMessage) (api.ResourceResponse, error)
 	read(a *Store, id string) (api.ResourceResponse, error)
 	update(ctx context.Context, a *Store, id string,
