@@ -56,18 +56,21 @@ func TestExplain(t *testing.T) {
 			"log-group-left", []string{"aws logs delete-log-group --log-group-name /aws/eks/train/cluster --region us-east-2, then pulumi up", "pulumi import"}},
 		{"eks", "aws:eks/cluster:Cluster", "UnsupportedAvailabilityZoneException: Cannot create cluster", "zone-unsupported", []string{"availabilityZone"}},
 		{"eks", "aws:eks/cluster:Cluster", "ResourceLimitExceededException: Cluster limit exceeded", "resource-quota", nil},
-		{"eks", "aws:eks/cluster:Cluster", "ResourceInUseException: Cluster already exists with name: train", "name-taken", []string{"clusterName"}},
+		{"eks", "aws:eks/cluster:Cluster", "ResourceInUseException: Cluster already exists with name: train", "name-taken", []string{"perhaps it was made by a killed update", "raytrain recover --import", "clusterName"}},
+		{"eks", "aws:eks/cluster:Cluster", "waiting for EKS Cluster (train) create: update canceled", "interrupted", []string{"pulumi up continues"}},
 		{"efa", "aws:ec2/securityGroup:SecurityGroup", "DependencyViolation: resource sg-1 has a dependent object", "still-used", []string{"describe-network-interfaces"}},
 		{"vpc", "aws:ec2/vpc:Vpc", "operation error EC2: CreateVpc, api error RequestExpired: Request has expired.", "credentials-expired", []string{"aws sso login"}},
 		{"vpc", "aws:ec2/vpc:Vpc", "UnauthorizedOperation: You are not authorized to perform this operation", "access-denied", nil},
 		{"kuberay-operator", release, `Helm release "kuberay-system/kuberay-operator" was created, but failed to initialize completely. Use Helm CLI to investigate: failed to become available within allocated timeout`,
 			"release-timeout", []string{"charts.timeoutSeconds", "helm status kuberay-operator"}},
-		{"kuberay-operator", release, "cannot re-use a name that is still in use", "release-left", []string{"helm uninstall kuberay-operator"}},
+		{"kuberay-operator", release, "cannot re-use a name that is still in use", "release-left", []string{"raytrain recover", "helm uninstall kuberay-operator"}},
 		{"kuberay-operator", release, "failed to initialize completely: context canceled", "interrupted", []string{"pulumi up"}},
 		{"kuberay-operator", release, "0/3 nodes are available: 3 Insufficient cpu.", "unschedulable", []string{"FailedScheduling"}},
 		{"efa", release, "looking up repository: no such host", "chart-not-found", nil},
 		{"ray", "kubernetes:core/v1:Namespace", "dial tcp 1.2.3.4:443: i/o timeout", "cluster-unreachable", []string{"publicAccessCidrs"}},
 		{"train", "kubernetes:ray.io/v1:RayCluster", "timed out waiting for the condition", "kubernetes-timeout", nil},
+		{"", "aws:function", "describing instance type \"g6.13xlarge\": api error InvalidInstanceType: The following supplied instance types do not exist: [g6.13xlarge]",
+			"no-such-instance-type", []string{"gpu.instanceType", "--region us-east-2", "pulumi config set --path gpu.instanceType"}},
 		{"key", "aws:kms/key:Key", "an unknown error", "resource-failed", []string{"pulumi destroy"}},
 	}
 	for _, test := range tests {
@@ -115,6 +118,19 @@ func TestCodesInsideCodes(t *testing.T) {
 	} {
 		assert.Equal(t, code, Explain(Failure{Type: "aws:kms/key:Key", Name: "n", Operation: "create", Error: error}, ohio()).Code, error)
 	}
+}
+
+func TestADeletionWithoutAPIServerSaysWhatTheOverrideCosts(t *testing.T) {
+	t.Parallel()
+	d := Explain(Failure{
+		Type: release, Name: "kuberay-operator", Operation: "delete",
+		Error: "configured Kubernetes cluster is unreachable: connection refused",
+	}, ohio())
+	assert.Equal(t, "cluster-unreachable", d.Code)
+	assert.Contains(t, d.Next, "aws eks describe-cluster --name train --region us-east-2 --query cluster.status")
+	assert.Contains(t, d.Next, "PULUMI_K8S_DELETE_UNREACHABLE=true pulumi refresh")
+	assert.Contains(t, d.Next, "left and cost money")
+	assert.NotContains(t, d.Next, "checkip")
 }
 
 func TestEveryRuleIsUsable(t *testing.T) {

@@ -108,3 +108,21 @@ func vcpuQuota(f Failure, s Stack) (cause, next string) {
 		"pulumi preview (prints the command with what the account uses besides), or at least " +
 			capacity.IncreaseCommand(group.QuotaCode, group.VCPUs, s.Region)
 }
+
+// unreachable explains an API server that does not answer. Before a deletion the question is whether
+// the cluster still runs.
+func unreachable(f Failure, s Stack) (cause, next string) {
+	const describe = "aws eks describe-cluster --name {cluster} --region {region} --query cluster."
+	if f.Operation == "delete" {
+		return fixed("the API server cannot be reached, so nothing in the cluster can be deleted; "+
+			"the nodes cost money meanwhile",
+			describe+"status; if ACTIVE: pulumi destroy again later, or from an address in "+
+				"publicAccessCidrs; if the cluster is gone or does not recover: "+
+				"PULUMI_K8S_DELETE_UNREACHABLE=true pulumi refresh, then pulumi destroy (the state forgets "+
+				"what is in the cluster; load balancers and volumes that it made are left and cost money)")(f, s)
+	}
+	return fixed("the API server cannot be reached from this machine: the machine's address is "+
+		"not in publicAccessCidrs, or its credentials are not accepted",
+		describe+"resourcesVpcConfig; curl -s https://checkip.amazonaws.com; "+
+			"then pulumi config set --path 'publicAccessCidrs[0]' ADDRESS/32 && pulumi up")(f, s)
+}

@@ -20,7 +20,19 @@ const (
 // release and await packages for the words of Helm and Kubernetes.
 func rules() []rule {
 	return slices.Concat(
-		throttling(), limits(), access(), nodes(), leftovers(), kubernetes(), otherFailures())
+		interruption(), throttling(), limits(), access(), nodes(), leftovers(), kubernetes(),
+		otherFailures())
+}
+
+// interruption returns the rule for an update that the user interrupted while a resource was awaited.
+// It comes first: Helm adds to it that the pods did not become ready in time.
+func interruption() []rule {
+	return []rule{{
+		code: "interrupted",
+		says: []string{"context canceled", "update canceled"},
+		explain: fixed("the update was interrupted while it waited for this resource",
+			"pulumi up continues it; if it says that the resource already exists, raytrain recover --import"),
+	}}
 }
 
 // throttling returns the rules for the rate of requests. Source of the codes: aws-sdk-go-v2,
@@ -126,6 +138,16 @@ func nodes() []rule {
 				describeGroup+"subnets; keep one subnet, then pulumi up"),
 		},
 		{
+			// Source: EC2 API reference, DescribeInstanceTypes, error InvalidInstanceType.
+			code: "no-such-instance-type",
+			says: []string{"InvalidInstanceType"},
+			explain: fixed("EC2 has no such instance type in {region} (settings gpu.instanceType and "+
+				"system.instanceType)",
+				"aws ec2 describe-instance-types --region {region} --filters "+
+					"Name=network-info.efa-supported,Values=true --query 'InstanceTypes[].InstanceType'; "+
+					"then pulumi config set --path gpu.instanceType TYPE"),
+		},
+		{
 			code:  "nodes-not-joined",
 			says:  []string{"failed to join"},
 			types: []string{nodeGroupType},
@@ -191,8 +213,10 @@ func leftovers() []rule {
 		{
 			code: "name-taken",
 			says: []string{"ResourceInUseException", "*AlreadyExists", "already exists"},
-			explain: fixed("a resource with this name already exists and is not in the state of this stack",
-				"pulumi config set clusterName OTHER-NAME, or delete the existing one; then pulumi up"),
+			explain: fixed("a resource with this name already exists and is not in the state of this stack; "+
+				"perhaps it was made by a killed update",
+				"raytrain recover --import, then pulumi up; if it belongs to someone else: "+
+					"pulumi config set clusterName OTHER-NAME"),
 		},
 	}
 }
@@ -237,14 +261,8 @@ func kubernetes() []rule {
 			says:  []string{"cannot re-use a name that is still in use"},
 			types: []string{releaseType},
 			explain: fixed("an update that was killed left the Helm release behind",
-				"helm list -A --all --filter {name}; helm uninstall {name} -n NAMESPACE, then pulumi up"),
-		},
-		{
-			code:  "interrupted",
-			says:  []string{"context canceled", "update canceled"},
-			types: []string{kubernetesType},
-			explain: fixed("the update was interrupted while it waited for the pods",
-				"pulumi up continues it"),
+				"raytrain recover --delete, or helm list -A --all --filter {name} and "+
+					"helm uninstall {name} -n NAMESPACE; then pulumi up"),
 		},
 		{
 			code: "release-timeout",
@@ -264,12 +282,8 @@ func kubernetes() []rule {
 				"connection refused", "i/o timeout", "no such host", "unreachable",
 				"asked for the client to provide credentials", "Unauthorized",
 			},
-			types: []string{kubernetesType},
-			explain: fixed("the API server cannot be reached from this machine: the machine's address is "+
-				"not in publicAccessCidrs, or its credentials are not accepted",
-				"aws eks describe-cluster --name {cluster} --region {region} "+
-					"--query cluster.resourcesVpcConfig; curl -s https://checkip.amazonaws.com; "+
-					"then pulumi config set --path 'publicAccessCidrs[0]' ADDRESS/32 && pulumi up"),
+			types:   []string{kubernetesType},
+			explain: unreachable,
 		},
 		{
 			code:  "kubernetes-timeout",

@@ -134,7 +134,7 @@ func resolve(ctx context.Context, repository, tag, stack string) (string, error)
 	}
 	ref, err := name.NewTag(parsed.Name()+":"+tag, name.StrictValidation)
 	if err != nil {
-		return "", fmt.Errorf("reading tag %q: %w", tag, err)
+		return "", fmt.Errorf("reading tag %q: %w; next: use a tag of the image, such as %s", tag, err, DefaultTag)
 	}
 	found, err := remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err == nil {
@@ -144,6 +144,11 @@ func resolve(ctx context.Context, repository, tag, stack string) (string, error)
 	if errors.As(err, &refused) {
 		switch refused.StatusCode {
 		case http.StatusNotFound:
+			// A registry names the error in its reply. Source: OCI distribution specification, "Error Codes".
+			if len(refused.Errors) == 0 {
+				return "", fmt.Errorf("resolving tag %q of %q: %s does not answer as an image registry; next: check --repository: %w",
+					tag, repository, parsed.RegistryStr(), err)
+			}
 			return "", fmt.Errorf("resolving tag %q: repository %q has no such tag, or does not exist; next: check --repository and --tag", tag, repository)
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return "", fmt.Errorf("resolving tag %q of %q: access denied; next: docker login %s: %w",

@@ -94,6 +94,8 @@ func TestPinRefusesAndLeavesTheFile(t *testing.T) {
 	repository, digest := serveImage(t)
 	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	t.Cleanup(denied.Close)
+	website := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(website.Close)
 	tests := []struct {
 		name string
 		in   Request
@@ -103,6 +105,12 @@ func TestPinRefusesAndLeavesTheFile(t *testing.T) {
 		{"no such repository", Request{Stack: "dev", Repository: repository + "s", Tag: "v1"}, `has no such tag, or does not exist`},
 		{"a bad repository", Request{Stack: "dev", Repository: "Not A Name", Tag: "v1"}, `reading repository "Not A Name"`},
 		{"a bad tag", Request{Stack: "dev", Tag: "no tag"}, `reading tag "no tag"`},
+		{"a bad tag, with what to do", Request{Stack: "dev", Tag: "no tag"}, "next: use a tag of the image, such as train-"},
+		{"an empty tag", Request{Stack: "dev", Tag: ""}, "next: use a tag of the image, such as train-"},
+		{
+			"no registry", Request{Stack: "dev", Repository: strings.TrimPrefix(website.URL, "http://") + "/ray", Tag: "v1"},
+			"does not answer as an image registry; next: check --repository",
+		},
 		{"a digest as tag", Request{Stack: "dev", Tag: digest}, "already a digest"},
 		{"no such stack", Request{Stack: "prod", Tag: "v1"}, "pulumi stack init prod"},
 		{"refused", Request{Stack: "dev", Repository: strings.TrimPrefix(denied.URL, "http://") + "/ray", Tag: "v1"}, "docker login"},

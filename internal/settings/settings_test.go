@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,13 +126,13 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"gpu.instanceType":           {"g6", "G6.12xlarge", ""},
 		"gpu.nodes":                  {"1", "two", "2.5", "513", "", "null", "[2]", "true", "-2"},
 		"gpu.amiRelease":             {"latest", "1.36.2", "1.20.9-20260714"},
-		"gpu.volumeGiB":              {"99"},
+		"gpu.volumeGiB":              {"99", "16385"},
 		"gpu.placement":              {"", " mine", "größer"},
 		"gpu.metadataHopLimit":       {"0", "3"},
 		"system.instanceType":        {"m7i"},
-		"system.nodes":               {"0"},
+		"system.nodes":               {"0", "11"},
 		"system.amiRelease":          {"1.20.9-20260714"},
-		"system.volumeGiB":           {"0"},
+		"system.volumeGiB":           {"0", "16385"},
 		"imageRepository":            {"ray", "public.ecr.aws/ray:v1", "public.ecr.aws/ray@" + goodDigest, "https://public.ecr.aws/ray"},
 		"imageDigest":                {"", "v1.1", "sha256:abc", "sha256:" + strings.Repeat("0F", 32)},
 		"charts.nvidia.repository":   {"nvidia", "ftp://a"},
@@ -141,27 +142,27 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"charts.kuberay.repository":  {""},
 		"charts.kuberay.version":     {"1"},
 		"charts.efa.imageRepository": {"efa:v1"},
-		"charts.timeoutSeconds":      {"0", "5m"},
+		"charts.timeoutSeconds":      {"0", "5m", "3601"},
 		"ray.version":                {"2.58", "latest", "2.51.9", "1.99.0", "2.58.0-rc1", "99999.0.0"},
 		"ray.namespace":              {"Ray", "", "default", "kube-system", "kube-public", "kube-node-lease", "kuberay-system", "a b"},
 		"ray.headCpu":                {"", "three", "0", "-1", "50m", "1e100"},
 		"ray.headMemory":             {"10 GB", "10", "0", "-1Gi", "8Ei", "1e100", "512Mi"},
-		"ray.headObjectStoreMiB":     {"74"},
-		"ray.workerObjectStoreMiB":   {"all"},
+		"ray.headObjectStoreMiB":     {"74", "1048577"},
+		"ray.workerObjectStoreMiB":   {"all", "74", "1048577"},
 		"job.enabled":                {"yes", "1", "", "null", "TRUE"},
 		"job.model":                  {"", "a b", "Qwen/Qwen2.5-7B"},
 		"job.device":                 {"gpu", ""},
-		"job.steps":                  {"0", "1", "hello", "2.5", "null", "true", "[]", "1e3", "99999999999999999999"},
-		"job.batchSize":              {"0"},
-		"job.sequenceLength":         {"7"},
+		"job.steps":                  {"0", "1000001", "1", "hello", "2.5", "null", "true", "[]", "1e3", "99999999999999999999"},
+		"job.batchSize":              {"0", "1025"},
+		"job.sequenceLength":         {"7", "131073"},
 		"job.entrypoint":             {" "},
 		"job.workingDir":             {" "},
-		"job.startupSeconds":         {"9"},
-		"job.deadlineSeconds":        {"9", "1h"},
+		"job.startupSeconds":         {"9", "7201"},
+		"job.deadlineSeconds":        {"9", "1h", "86401"},
 		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`, "null", `{"1A":"b"}`, `{"A-B":"c"}`, `{"A.B":"c"}`, `{"":"c"}`, `{"A":"b"} x`},
 		"job.requireEfaCounters":     {"maybe"},
 		"job.requireFiInfo":          {"1.5"},
-		"job.pendingSeconds":         {"-1", "10m"},
+		"job.pendingSeconds":         {"-1", "10m", "86401"},
 		"job.noProgressSeconds":      {"-1", "86401"},
 		"job.failFast":               {"fast"},
 		"job.onCancel":               {"", "kill"},
@@ -188,6 +189,35 @@ func TestBadValuesAreNamed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestWrongTypesAreNamed tries values of another type on every setting that is not text. Each is one
+// problem of the program, beside all others, and not an error of Pulumi's own.
+func TestWrongTypesAreNamed(t *testing.T) {
+	t.Parallel()
+	wrong := map[Type]map[string]string{
+		Integer: {"hello": "not a ", "1.5": "not a ", "true": "not a ",
+			"[1]": "not a ", `{"a":1}`: "not a ", "null": "not a "},
+		Boolean: {"hello": "allowed: true or false", "1": "allowed: true or false", "null": "allowed: true or false"},
+		Array:   {"hello": "allowed: ", "7": "allowed: ", `{"a":"b"}`: "allowed: ", "true": "allowed: "},
+		Object:  {"hello": "allowed: ", "7": "allowed: ", `["a"]`: "allowed: ", "true": "allowed: "},
+	}
+	tried := 0
+	for _, f := range Fields() {
+		for value, says := range wrong[f.Type] {
+			_, err := Parse(config(t, map[string]string{f.Key: value, "clusterName": "a b"}))
+			var problems Problems
+			require.ErrorAs(t, err, &problems, "%s=%s", f.Key, value)
+			require.Len(t, problems, 2, "%s=%s", f.Key, value)
+			require.ErrorContains(t, err, Namespace+":clusterName is \"a b\"")
+			at := slices.IndexFunc(problems, func(p Problem) bool { return p.Key == f.Key })
+			require.GreaterOrEqual(t, at, 0)
+			assert.Contains(t, problems[at].String(), says, "%s=%s", f.Key, value)
+			assert.Contains(t, problems[at].String(), "next: pulumi config set ", "%s=%s", f.Key, value)
+			tried++
+		}
+	}
+	assert.Greater(t, tried, 90)
 }
 
 func TestMissingIsNotMalformed(t *testing.T) {
