@@ -11,11 +11,12 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/imagepin"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 )
 
 func main() {
-	err := pulumi.RunErr(stack.Program(eventlog.FromEnvironment()))
+	err := pulumi.RunErr(stack.Program(eventlog.FromEnvironment(), imagepin.Exists))
 	switch {
 	case err == nil:
 	case errors.Is(err, stack.ErrReported):

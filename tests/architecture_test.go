@@ -31,7 +31,7 @@ func parts() []part {
 	withoutPlatform := []string{"github.com/pulumi", "k8s.io/"}
 	return []part{
 		// The program.
-		{folder: "", imports: []string{"internal/eventlog", "internal/stack"}},
+		{folder: "", imports: []string{"internal/eventlog", "internal/imagepin", "internal/stack"}},
 		{folder: "infra", imports: []string{"internal/refusal", "internal/region", "internal/settings"}},
 		{folder: "cluster", imports: []string{"internal/capacity", "internal/region", "internal/settings", "infra"}},
 		{folder: "workloads", imports: []string{

@@ -1,13 +1,17 @@
 package tests
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
+	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
@@ -93,6 +97,26 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Nodes find out about a missing image only after they were created.
+func TestAnImageThatTheRegistryLacksIsRefused(t *testing.T) {
+	t.Parallel()
+	answer := func(exists bool, err error) stack.ImageExists {
+		return func(_ context.Context, wanted image.Reference) (bool, error) {
+			assert.Equal(t, "public.ecr.aws/deep-learning-containers/ray@"+digest, wanted.String())
+			return exists, err
+		}
+	}
+	r := runProgram(t, options{preview: true, imageExists: answer(false, nil)})
+	codes, printed := r.refused(t)
+	assert.Equal(t, []string{"image-not-found"}, codes)
+	assert.Contains(t, printed, "the registry has no such image")
+	assert.Contains(t, printed, "next:     raytrain image pin --stack "+stackName)
+	assert.Len(t, r.all(), 1)
+
+	r = green(t, options{preview: true, imageExists: answer(false, errors.New("no route to host"))})
+	assert.Contains(t, strings.Join(r.log, "\n"), "whether the image exists is unknown: no route to host")
 }
 
 func TestCapacityCheckReportsAllRefusalsAtOnce(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 	"github.com/ray-train-efa/ray-train-efa/internal/mistake"
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
@@ -50,6 +51,8 @@ type options struct {
 	breaks map[resourceName]string
 	// existing maps a subnet that an earlier update made to its zone.
 	existing map[string]string
+	// imageExists is what the image's registry answers; nil means that it has the image.
+	imageExists stack.ImageExists
 }
 
 // settingsOf is the smallest usable config with changes; an empty value takes a setting away.
@@ -66,6 +69,9 @@ func settingsOf(t *testing.T, changes map[string]string) map[string]string {
 // runProgram runs the whole program to its end; what it asked for can then be looked at.
 func runProgram(t *testing.T, o options) run {
 	t.Helper()
+	if o.imageExists == nil {
+		o.imageExists = func(context.Context, image.Reference) (bool, error) { return true, nil }
+	}
 	region := generous()
 	if o.cloud != nil {
 		region = *o.cloud
@@ -87,7 +93,7 @@ func runProgram(t *testing.T, o options) run {
 	go func() { served <- server.Serve(listener) }()
 
 	events := filepath.Join(t.TempDir(), "events")
-	err = pulumi.RunErr(stack.Program(eventlog.To(events)), func(info *pulumi.RunInfo) {
+	err = pulumi.RunErr(stack.Program(eventlog.To(events), o.imageExists), func(info *pulumi.RunInfo) {
 		info.Project, info.Stack = projectName, stackName
 		info.MonitorAddr, info.EngineAddr = listener.Addr().String(), listener.Addr().String()
 		info.Config, info.DryRun = settingsOf(t, o.config), o.preview

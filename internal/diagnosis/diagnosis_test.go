@@ -69,8 +69,6 @@ func TestExplain(t *testing.T) {
 		{"efa", release, "looking up repository: no such host", "chart-not-found", nil},
 		{"ray", "kubernetes:core/v1:Namespace", "dial tcp 1.2.3.4:443: i/o timeout", "cluster-unreachable", []string{"publicAccessCidrs"}},
 		{"train", "kubernetes:ray.io/v1:RayCluster", "timed out waiting for the condition", "kubernetes-timeout", nil},
-		{"", "aws:function", "describing instance type \"g6.13xlarge\": api error InvalidInstanceType: The following supplied instance types do not exist: [g6.13xlarge]",
-			"no-such-instance-type", []string{"gpu.instanceType", "--region us-east-2", "pulumi config set --path gpu.instanceType"}},
 		{"key", "aws:kms/key:Key", "an unknown error", "resource-failed", []string{"pulumi destroy"}},
 	}
 	for _, test := range tests {

@@ -138,16 +138,6 @@ func nodes() []rule {
 				describeGroup+"subnets; keep one subnet, then pulumi up"),
 		},
 		{
-			// Source: EC2 API reference, DescribeInstanceTypes, error InvalidInstanceType.
-			code: "no-such-instance-type",
-			says: []string{"InvalidInstanceType"},
-			explain: fixed("EC2 has no such instance type in {region} (settings gpu.instanceType and "+
-				"system.instanceType)",
-				"aws ec2 describe-instance-types --region {region} --filters "+
-					"Name=network-info.efa-supported,Values=true --query 'InstanceTypes[].InstanceType'; "+
-					"then pulumi config set --path gpu.instanceType TYPE"),
-		},
-		{
 			code:  "nodes-not-joined",
 			says:  []string{"failed to join"},
 			types: []string{nodeGroupType},

@@ -10,12 +10,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 )
 
 // The settings that Pin writes.
@@ -157,6 +160,30 @@ func resolve(ctx context.Context, repository, tag, stack string) (string, error)
 	}
 	return "", fmt.Errorf("resolving tag %q of %q: the registry %s cannot be reached; next: check --repository and the network, "+
 		"or set the digest directly: pulumi config set imageDigest sha256:... --stack %s: %w", tag, repository, parsed.RegistryStr(), stack, err)
+}
+
+// lookupTimeout bounds the question whether an image exists. A registry answers within a second.
+const lookupTimeout = 15 * time.Second
+
+// Exists reports whether the registry has the image. An error means that this is unknown, for example
+// because the registry cannot be reached from here or wants other credentials.
+func Exists(ctx context.Context, wanted image.Reference) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	ref, err := name.NewDigest(wanted.String())
+	if err != nil {
+		return false, fmt.Errorf("reading image %q: %w", wanted, err)
+	}
+	_, err = remote.Get(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	var refused *transport.Error
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.As(err, &refused) && refused.StatusCode == http.StatusNotFound && len(refused.Errors) > 0:
+		return false, nil
+	default:
+		return false, fmt.Errorf("looking for image %q: %w", wanted, err)
+	}
 }
 
 // replaceFile writes the new settings in one step, with the old file's permissions.

@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 )
 
 // serveImage starts a registry on the loopback that holds one image as ray:v1,
@@ -26,12 +28,12 @@ func serveImage(t *testing.T) (repository, digest string) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	repository = strings.TrimPrefix(server.URL, "http://") + "/ray"
-	image, err := random.Image(16, 1)
+	pushed, err := random.Image(16, 1)
 	require.NoError(t, err)
 	tag, err := name.NewTag(repository + ":v1")
 	require.NoError(t, err)
-	require.NoError(t, remote.Write(tag, image))
-	hash, err := image.Digest()
+	require.NoError(t, remote.Write(tag, pushed))
+	hash, err := pushed.Digest()
 	require.NoError(t, err)
 	return repository, hash.String()
 }
@@ -144,4 +146,29 @@ func TestPinNeedsARepository(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "Pulumi.yaml")))
 	_, err = Pin(context.Background(), Request{Project: dir, Stack: "dev", Tag: "v1"})
 	require.ErrorContains(t, err, "run in the folder with Pulumi.yaml")
+}
+
+func TestExists(t *testing.T) {
+	t.Parallel()
+	repository, digest := serveImage(t)
+	website := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(website.Close)
+	other := "sha256:" + strings.Repeat("0", 64)
+	for name, test := range map[string]struct {
+		repository, digest string
+		exists, unknown    bool
+	}{
+		"it does":              {repository, digest, true, false},
+		"another digest":       {repository, other, false, false},
+		"another repository":   {repository + "s", digest, false, false},
+		"no registry":          {strings.TrimPrefix(website.URL, "http://") + "/ray", digest, false, true},
+		"it cannot be reached": {"127.0.0.1:1/ray", digest, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			exists, err := Exists(t.Context(), image.Reference{Repository: test.repository, Digest: image.Digest(test.digest)})
+			assert.Equal(t, test.exists, exists)
+			assert.Equal(t, test.unknown, err != nil, err)
+		})
+	}
 }

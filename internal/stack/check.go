@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/diagnosis"
+	"github.com/ray-train-efa/ray-train-efa/internal/image"
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
@@ -21,7 +23,7 @@ import (
 // checkCapacity prints the price and refuses, also in preview, what AWS would refuse later in the
 // update.
 func checkCapacity(
-	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings,
+	ctx *pulumi.Context, report reporter, exists ImageExists, provider *aws.Provider, s settings.Settings,
 ) (capacity.Plan, error) {
 	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
 		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
@@ -39,7 +41,8 @@ func checkCapacity(
 	}
 	return plan, errors.Join(refused,
 		workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory),
-		workloads.CheckObjectStores(plan.GPU, s.Ray), checkEvidenceDir(s.Job))
+		workloads.CheckObjectStores(plan.GPU, s.Ray), checkEvidenceDir(s.Job),
+		checkImage(ctx, exists, s.Image))
 }
 
 // explainLookup explains an error of AWS that left a question of the capacity check unanswered.
@@ -84,6 +87,33 @@ func checkEvidenceDir(job settings.Job) error {
 		Billing: refusal.NothingCreated,
 	}
 }
+
+// ImageExists reports whether a registry has an image. An error means that this is unknown.
+type ImageExists func(ctx context.Context, wanted image.Reference) (bool, error)
+
+// checkImage refuses an image that its registry does not have: otherwise the pods find out, after the
+// nodes were created. A registry that cannot be asked from here is a warning only.
+func checkImage(ctx *pulumi.Context, exists ImageExists, wanted image.Reference) error {
+	found, err := exists(ctx.Context(), wanted)
+	switch {
+	case err != nil:
+		if err := ctx.Log.Warn(fmt.Sprintf("whether the image exists is unknown: %v", err), nil); err != nil {
+			return fmt.Errorf("printing the warning about the image: %w", err)
+		}
+		return nil
+	case found:
+		return nil
+	}
+	return &refusal.Refusal{
+		Code: codeImageMissing, Summary: fmt.Sprintf("refused: imageDigest %q (%s)", wanted.Digest, codeImageMissing),
+		Cause:   fmt.Sprintf("the registry has no such image in %q: it was deleted, or pinned from another repository", wanted.Repository),
+		Next:    "raytrain image pin --stack " + ctx.Stack(),
+		Billing: refusal.NothingCreated,
+	}
+}
+
+// codeImageMissing is the code of the refusal of an image.
+const codeImageMissing = "image-not-found"
 
 // codeEvidenceDir is the code of the refusal of a folder for evidence.
 const codeEvidenceDir = "evidence-dir-not-writable"

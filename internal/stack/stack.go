@@ -17,13 +17,14 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
 
-// Program returns the Pulumi program, which appends its refusals and the price to events.
+// Program returns the Pulumi program, which appends its refusals and the price to events. It asks
+// exists about the image.
 //
 // On a refusal the program prints the reasons and returns ErrReported.
-func Program(events eventlog.Log) pulumi.RunFunc {
+func Program(events eventlog.Log, exists ImageExists) pulumi.RunFunc {
 	return func(ctx *pulumi.Context) error {
 		report := reporter{ctx: ctx, events: events, zone: &nodeZone{}, failure: newFailedUpdate()}
-		err := run(ctx, report)
+		err := run(ctx, report, exists)
 		if err != nil {
 			report.failure.exportNoVerdict(ctx)
 		}
@@ -32,7 +33,7 @@ func Program(events eventlog.Log) pulumi.RunFunc {
 }
 
 // run reads the settings, checks the capacity, creates everything and exports the outputs.
-func run(ctx *pulumi.Context, report reporter) error {
+func run(ctx *pulumi.Context, report reporter, exists ImageExists) error {
 	s, err := settings.Load(ctx)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func run(ctx *pulumi.Context, report reporter) error {
 	if err != nil {
 		return fmt.Errorf("creating the AWS provider: %w", err)
 	}
-	plan, err := checkCapacity(ctx, report, provider, s)
+	plan, err := checkCapacity(ctx, report, exists, provider, s)
 	if err != nil {
 		return err
 	}

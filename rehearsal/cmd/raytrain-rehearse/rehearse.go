@@ -9,9 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/spf13/cobra"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/eventlog"
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/internal/imagepin"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/internal/stack"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/breaks"
@@ -125,7 +128,9 @@ func (f *rehearseFlags) options(out io.Writer) (rehearsal.Options, error) {
 			fmt.Errorf("--set awsRegion=%s: the emulated AWS account has only the region %s",
 				region, daemon.Region))
 	}
-	program := stack.Program
+	program := func(events eventlog.Log) pulumi.RunFunc {
+		return stack.Program(events, imagepin.Exists)
+	}
 	if f.breakName != "" {
 		broken, err := breaks.Find(f.breakName)
 		problems = append(problems, err)
