@@ -19,11 +19,11 @@ type Job struct {
 	WorkingDir string
 	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
 	StartupSeconds int
-	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so far
-	// is judged.
+	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so
+	// far is judged.
 	DeadlineSeconds int
-	// PendingSeconds is how long the job may wait for resources, NoProgressSeconds how long a running job
-	// may show nothing new; 0 means until the deadline.
+	// PendingSeconds is how long the job may wait for resources, NoProgressSeconds how long a
+	// running job may show nothing new; 0 means until the deadline.
 	PendingSeconds, NoProgressSeconds int
 	// FailFast stops the job as soon as it can no longer become efa.
 	FailFast bool
@@ -31,8 +31,8 @@ type Job struct {
 	OnCancel jobs.OnCancel
 	// Environment overrides variables of the workers. An empty value removes one.
 	Environment map[string]string
-	// RequireEFACounters fails the gate if the EFA hardware counters cannot be read. Counters that can
-	// be read must always reach a lower bound.
+	// RequireEFACounters fails the gate if the EFA hardware counters cannot be read. Counters that
+	// can be read must always reach a lower bound.
 	RequireEFACounters bool
 	// RequireFIInfo refuses the job unless fi_info finds EFA in every worker pod.
 	RequireFIInfo bool

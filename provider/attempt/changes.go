@@ -12,7 +12,8 @@ import (
 
 // Change is a named value of a proof that differs between two runs.
 type Change struct {
-	// Name is the value's, such as "environment.NCCL_NET" or "rayClusterSpec.headGroupSpec.rayStartParams".
+	// Name is the value's, such as "environment.NCCL_NET" or
+	// "rayClusterSpec.headGroupSpec.rayStartParams".
 	Name string
 	// From and To are JSON; empty where the value is not set.
 	From, To string
@@ -36,8 +37,8 @@ func Changes(before, after jobs.Inputs, was, is Code) []Change {
 	return changes
 }
 
-// leaves returns the JSON of every value by name. The RayCluster's spec is one value for the hash, but
-// too long to show: each of its members has a name of its own here.
+// leaves returns the JSON of every value by name. The RayCluster's spec is one value for the hash,
+// but too long to show: each of its members has a name of its own here.
 func leaves(values []value) map[string]string {
 	found := map[string]string{}
 	for _, v := range values {

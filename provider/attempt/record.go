@@ -30,8 +30,8 @@ import (
 type Record struct {
 	// Instance identifies the resource from create to delete.
 	Instance string `json:"instance"`
-	// Number counts the attempts under this resource's name, from 1; it continues after a delete and a
-	// new create, so that no id is used twice.
+	// Number counts the attempts under this resource's name, from 1; it continues after a delete
+	// and a new create, so that no id is used twice.
 	Number int `json:"attempt"`
 	// Nonce is a random text of this attempt; it is also in the manifests and the job's metadata.
 	Nonce string `json:"nonce"`
@@ -41,20 +41,21 @@ type Record struct {
 	SubmissionID string `json:"submissionId"`
 	// Session is the head's session at the submission; empty before it.
 	Session string `json:"session"`
-	// Counters are the worker pods' EFA counters before the submission, by pod; null when they could
-	// not be read.
+	// Counters are the worker pods' EFA counters before the submission, by pod; null when they
+	// could not be read.
 	Counters preflight.Readings `json:"counters,omitempty"`
-	// WorldSize, Nodes and Provider are what the run requires, Script whether it runs a user's own script,
-	// so that its evidence can be judged without the inputs. They are zero in records of earlier releases.
+	// WorldSize, Nodes and Provider are what the run requires, Script whether it runs a user's own
+	// script, so that its evidence can be judged without the inputs. They are zero in records of
+	// earlier releases.
 	WorldSize int    `json:"worldSize,omitempty"`
 	Nodes     int    `json:"nodes,omitempty"`
 	Provider  string `json:"provider,omitempty"`
 	Script    bool   `json:"script,omitempty"`
-	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is never
-	// adopted.
+	// Settled is true once the attempt was judged, stopped or superseded. A settled attempt is
+	// never adopted.
 	Settled bool `json:"settled"`
-	// Verdict and JobStatus are the outcome of an attempt that was judged; empty for any other, and in
-	// records of earlier releases.
+	// Verdict and JobStatus are the outcome of an attempt that was judged; empty for any other, and
+	// in records of earlier releases.
 	Verdict   report.Verdict   `json:"verdict,omitempty"`
 	JobStatus rayapi.JobStatus `json:"jobStatus,omitempty"`
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
-// Watch judges the evidence of a job while it runs. It takes the logs that Judge takes, of the newest
-// attempt of Ray Train. It is not safe for concurrent use.
+// Watch judges the evidence of a job while it runs. It takes the logs that Judge takes, of the
+// newest attempt of Ray Train. It is not safe for concurrent use.
 type Watch struct {
 	run     Run
 	monitor *nccl.Monitor
@@ -27,8 +27,8 @@ type Glimpse struct {
 	Ranks, WorldSize, Bytes int
 	// Verdict is the verdict on the lines so far.
 	Verdict report.Verdict
-	// Lost reports whether the run can no longer become efa, because a channel between nodes is not on
-	// EFA. A run without evidence, or without a connection, is not lost.
+	// Lost reports whether the run can no longer become efa, because a channel between nodes is not
+	// on EFA. A run without evidence, or without a connection, is not lost.
 	Lost bool
 	// Telling is the finding that explains a lost run; nil if the run is not lost.
 	Telling *report.Finding

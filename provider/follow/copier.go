@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// collectSoon is the pause between two copies of the evidence until it shows a verdict: NCCL's lines
-	// come within seconds, and the sooner a run on TCP is stopped, the less it costs.
+	// collectSoon is the pause between two copies of the evidence until it shows a verdict: NCCL's
+	// lines come within seconds, and the sooner a run on TCP is stopped, the less it costs.
 	collectSoon = 3 * time.Second
-	// collectMost is the longest pause after that. A node can fail, and a communicator can be made, at
-	// any time, so the pause doubles up to it.
+	// collectMost is the longest pause after that. A node can fail, and a communicator can be made,
+	// at any time, so the pause doubles up to it.
 	collectMost = 5 * time.Minute
-	// collectShare bounds the load on the head: a pause takes at least this many times as long as a copy.
+	// collectShare bounds the load on the head: a pause takes at least this many times as long as a
+	// copy.
 	collectShare = 4
 	// progressPause is the pause between two reads of the job's progress.
 	progressPause = 10 * time.Second
@@ -73,8 +74,8 @@ func (c *copier) poll(now time.Time) sight {
 	return c.seen
 }
 
-// pass copies and judges all files, or reads only the progress. Missing files are an error only at the
-// end.
+// pass copies and judges all files, or reads only the progress. Missing files are an error only at
+// the end.
 func (c *copier) pass(all bool) {
 	ctx, cancel := context.WithTimeout(c.ctx, collectTimeout)
 	defer cancel()

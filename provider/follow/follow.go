@@ -33,12 +33,12 @@ type Job struct {
 	Ray *rayapi.Client
 	// ID is the submission id, Session the session of the head that it was submitted to.
 	ID, Session string
-	// Deadline is how long the job may take from its start, Pending how long it may wait for resources,
-	// NoProgress how long a running job may show nothing new: its first evidence or, once it has reported
-	// one, a further step. 0 means any time.
+	// Deadline is how long the job may take from its start, Pending how long it may wait for
+	// resources, NoProgress how long a running job may show nothing new: its first evidence or,
+	// once it has reported one, a further step. 0 means any time.
 	Deadline, Pending, NoProgress time.Duration
-	// Watch judges the evidence of the running job; nil does not. With FailFast the job is stopped as soon as it can no
-	// longer become efa.
+	// Watch judges the evidence of the running job; nil does not. With FailFast the job is stopped
+	// as soon as it can no longer become efa.
 	Watch    *evidence.Watch
 	FailFast bool
 	Clock    evidence.Clock
@@ -50,11 +50,12 @@ type Job struct {
 type Outcome struct {
 	// Job has no status if the head no longer knows the job.
 	Job rayapi.Job
-	// Stopped is why Wait stopped the job; empty if it ended by itself. StillActive reports whether it did
-	// not stop.
+	// Stopped is why Wait stopped the job; empty if it ended by itself. StillActive reports whether
+	// it did not stop.
 	Stopped     StopReason
 	StillActive bool
-	// Started is when the job started, or Wait, if that was earlier. Waited is how long it took since.
+	// Started is when the job started, or Wait, if that was earlier. Waited is how long it took
+	// since.
 	Started time.Time
 	Waited  time.Duration
 }
@@ -75,9 +76,9 @@ const (
 )
 
 // Wait polls the job until it is final, has to be stopped, or the head no longer knows it. Evidence
-// is copied in the background, so that a log endpoint that hangs delays neither status nor deadline.
-// When it returns, nothing uses the collector anymore. An error wraps ErrHeadUnreachable, or is the
-// context's; the job is then left as it is.
+// is copied in the background, so that a log endpoint that hangs delays neither status nor
+// deadline. When it returns, nothing uses the collector anymore. An error wraps ErrHeadUnreachable,
+// or is the context's; the job is then left as it is.
 func (j Job) Wait(ctx context.Context, collector *evidence.Collector) (Outcome, error) {
 	copies := newCopier(ctx, j, collector)
 	defer copies.stop()

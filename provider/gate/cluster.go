@@ -111,8 +111,8 @@ func (o operation) nextReplacePods() string {
 		o.in.Namespace, o.in.RayCluster)
 }
 
-// freePoll is the polling interval for the actors of jobs that have ended. Those of Ray Train end about
-// 3 s after the driver.
+// freePoll is the polling interval for the actors of jobs that have ended. Those of Ray Train end
+// about 3 s after the driver.
 const freePoll = time.Second
 
 // awaitFree waits until no actor of jobs that have ended is left, because the actors have the GPUs.

@@ -42,8 +42,8 @@ func (s State) contradiction() string {
 	}
 }
 
-// compare returns how a state that passed differs from the record in the cluster; "" if it does not.
-// Records of earlier releases have no verdict.
+// compare returns how a state that passed differs from the record in the cluster; "" if it does
+// not. Records of earlier releases have no verdict.
 func (s State) compare(instance string, record *attempt.Record) string {
 	switch {
 	case record == nil:
@@ -61,7 +61,8 @@ func (s State) compare(instance string, record *attempt.Record) string {
 	}
 }
 
-// compareRecord reads the record of the operation's resource and compares a state that passed with it.
+// compareRecord reads the record of the operation's resource and compares a state that passed with
+// it.
 func (o operation) compareRecord(ctx context.Context, state State) (string, error) {
 	record, err := o.store.Load(ctx)
 	if err != nil {
@@ -121,7 +122,8 @@ const (
 	shownLength  = 60
 )
 
-// describe lists changes of a proof in words. Without any, the training code is the only thing left.
+// describe lists changes of a proof in words. Without any, the training code is the only thing
+// left.
 func describe(changes []attempt.Change) string {
 	if len(changes) == 0 {
 		return "the training code changed"
@@ -136,7 +138,8 @@ func describe(changes []attempt.Change) string {
 	return strings.Join(texts, "; ")
 }
 
-// show returns a value for people. In a preview an empty text is an output of a resource that changes.
+// show returns a value for people. In a preview an empty text is an output of a resource that
+// changes.
 func show(value string) string {
 	switch {
 	case value == "":

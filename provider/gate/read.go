@@ -13,8 +13,8 @@ import (
 
 // Read returns the stored state, and for a failed state the same error again, also as a warning:
 // `pulumi refresh` does not print the error. A state that passed, but contradicts itself or the
-// record in the cluster, fails. Read warns about a job that changed since the update; a cluster that
-// cannot be reached changes nothing.
+// record in the cluster, fails. Read warns about a job that changed since the update; a cluster
+// that cannot be reached changes nothing.
 func (t TrainingJob) Read(
 	ctx context.Context, req infer.ReadRequest[jobs.Inputs, State],
 ) (infer.ReadResponse[jobs.Inputs, State], error) {

@@ -29,8 +29,8 @@ type Ended struct {
 }
 
 // Failures returns findings about containers, pods, Ray nodes and actors that ended since the job
-// started, and about nodes whose disk is full. They explain missing ranks, which the ranks' own files
-// cannot. It ignores errors, because the findings are only additional.
+// started, and about nodes whose disk is full. They explain missing ranks, which the ranks' own
+// files cannot. It ignores errors, because the findings are only additional.
 func Failures(
 	ctx context.Context, client kubernetes.Interface, ray *rayapi.Client, want Wanted, job Ended,
 ) []report.Finding {
@@ -102,8 +102,8 @@ func deadActors(actors []rayapi.Actor, jobID string, want Wanted) []report.Findi
 	return found
 }
 
-// deathOf returns why an actor failed, and Ray's message in one line; "" for one that is alive, or that
-// was ended on purpose.
+// deathOf returns why an actor failed, and Ray's message in one line; "" for one that is alive, or
+// that was ended on purpose.
 func deathOf(actor rayapi.Actor) (cause, message string) {
 	death := actor.DeathCause
 	if actor.State != rayapi.Dead || death == nil {

@@ -27,8 +27,8 @@ type Stack struct {
 	Refusal *refusal.Refusal
 	// HourlyUSD is the price of the stack; nil when unknown.
 	HourlyUSD *float64
-	// Since is when the control plane was created, the first resource with a price per hour; zero when
-	// unknown.
+	// Since is when the control plane was created, the first resource with a price per hour; zero
+	// when unknown.
 	Since time.Time
 }
 
@@ -51,8 +51,9 @@ type resource struct {
 	Outputs map[string]json.RawMessage `json:"outputs"`
 }
 
-// ReadStack returns the target of a stack from the output of `pulumi stack export --show-secrets`. It
-// needs neither outputs nor a training job in the state, so that it works during the first update.
+// ReadStack returns the target of a stack from the output of `pulumi stack export --show-secrets`.
+// It needs neither outputs nor a training job in the state, so that it works during the first
+// update.
 func ReadStack(exported []byte) (Target, error) {
 	var stack struct {
 		Deployment struct {

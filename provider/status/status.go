@@ -1,4 +1,5 @@
-// Package status tells how a training job and its cluster are doing, with or without a Pulumi stack.
+// Package status tells how a training job and its cluster are doing, with or without a Pulumi
+// stack.
 package status
 
 import (
@@ -29,8 +30,8 @@ type Status struct {
 	Verdict report.Verdict `json:"verdict"`
 	// Final reports whether the attempt was judged.
 	Final bool `json:"final"`
-	// Passed reports whether the gate passed: the verdict is final and efa, the job succeeded, and the
-	// stack agrees.
+	// Passed reports whether the gate passed: the verdict is final and efa, the job succeeded, and
+	// the stack agrees.
 	Passed bool   `json:"passed"`
 	Job    *Job   `json:"job"`
 	Nodes  []Node `json:"nodes"`
@@ -72,7 +73,8 @@ type Pod struct {
 	Ready bool   `json:"ready"`
 }
 
-// ExitCode returns the exit status for scripts, as `raytrain verdict` does: 0 only if the gate passed.
+// ExitCode returns the exit status for scripts, as `raytrain verdict` does: 0 only if the gate
+// passed.
 func (s Status) ExitCode() int {
 	switch {
 	case s.Passed:
@@ -115,7 +117,8 @@ func Read(ctx context.Context, cluster Cluster, target Target, now time.Time) St
 	return s
 }
 
-// agrees reports whether the state passed with the recorded attempt. No stack is nothing to disagree.
+// agrees reports whether the state passed with the recorded attempt. No stack is nothing to
+// disagree.
 func (s *Stack) agrees(record attempt.Record) bool {
 	return s == nil || s.Verdict == record.Verdict && s.Refusal == nil && s.SubmissionID == record.SubmissionID
 }
