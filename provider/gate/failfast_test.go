@@ -153,7 +153,7 @@ func TestSecondsFromTheTellingLineToTheStop(t *testing.T) {
 	}
 	told, stopped := make(chan time.Time, 1), make(chan time.Time, 1)
 	go func() {
-		require.Eventually(t, func() bool { return w.ray.Seen("GET /api/v0/logs/file") > 0 }, time.Minute, time.Millisecond)
+		assert.Eventually(t, func() bool { return w.ray.Seen("GET /api/v0/logs/file") > 0 }, time.Minute, time.Millisecond)
 		w.ray.Lock()
 		for _, f := range later {
 			w.ray.AddFile(f.node, "raytrain/"+w.ray.Submissions[0].ID+"/"+f.name, f.text)
@@ -161,7 +161,7 @@ func TestSecondsFromTheTellingLineToTheStop(t *testing.T) {
 		w.ray.Unlock()
 		told <- time.Now()
 		id := w.ray.Submissions[0].ID
-		require.Eventually(t, func() bool { return w.ray.Seen("POST /api/jobs/"+id+"/stop") > 0 }, time.Minute, time.Millisecond)
+		assert.Eventually(t, func() bool { return w.ray.Seen("POST /api/jobs/"+id+"/stop") > 0 }, time.Minute, time.Millisecond)
 		stopped <- time.Now()
 	}()
 	require.ErrorContains(t, w.up(), "can no longer become efa")
