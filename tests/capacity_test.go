@@ -73,7 +73,9 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 			[]string{"pulumi config set --path job.evidenceDir evidence"}},
 		{"evidence in a file", map[string]string{"job.evidenceDir": "capacity_test.go"}, nil, "evidence-dir-not-writable",
 			[]string{"capacity_test.go\" is not a folder"}},
-		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodeInstanceType, []string{"1 GPUs and 0 EFA interfaces"}},
+		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodeInstanceType, []string{
+			"1 GPUs and 0 EFA interfaces", "similar types with both: g6.8xlarge (GPUs: 1, $2.01 an hour)",
+		}},
 	}
 	for _, test := range tests {
 		for _, preview := range []bool{true, false} {

@@ -53,6 +53,60 @@ func TestGoldenLaunchTemplates(t *testing.T) {
 	golden(t, "launch-templates.json", string(text)+"\n")
 }
 
+// TestGoldenInstanceTypes shows what each instance type with EFA changes: the interfaces of the
+// launch template, and what a worker pod requests.
+func TestGoldenInstanceTypes(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	fmt.Fprintf(&table, "%-17s %-48s %4s %7s %5s %4s\n", "type", "interfaces", "cpu", "memory", "gpus", "efa")
+	for _, one := range capacity.EFATypes() {
+		region := generous().with(func(c *cloud) {
+			c.machines[one.Name] = machine{
+				one.VCPUs, one.MemoryMiB, one.GPUs, one.EFAInterfaces, one.NetworkCards,
+			}
+			c.zones[one.Name] = c.zones["m7i.xlarge"]
+			c.quotas["L-DB2E81BA"], c.quotas["L-417A185B"] = 1e4, 1e4
+		})
+		r := green(t, options{cloud: &region, ranks: 2 * one.GPUs, config: map[string]string{
+			"gpu.instanceType": one.Name, "maxHourlyUsd": "1000", "prices": `{"` + one.Name + `":1}`,
+		}})
+		cluster := r.one(t, rayCluster, "train")
+		request := func(resource string) string {
+			return cluster.text(t, workerContainer+"|resources|requests|"+resource)
+		}
+		fmt.Fprintf(&table, "%-17s %-48s %4s %7s %5s %4s\n", one.Name,
+			interfaces(t, r.one(t, launchTemplate, "gpu")), request("cpu"), request("memory"),
+			request("nvidia.com/gpu"), request("vpc.amazonaws.com/efa"))
+	}
+	golden(t, "instance-types.txt", table.String())
+}
+
+// interfaces summarizes a launch template's network interfaces: how many of each type, in order.
+func interfaces(t *testing.T, template registration) string {
+	t.Helper()
+	var texts []string
+	var last string
+	count := 0
+	flush := func() {
+		if count > 0 {
+			texts = append(texts, fmt.Sprintf("%d x %s", count, last))
+		}
+	}
+	for i := range at(t, template.inputs, "networkInterfaces").ArrayValue() {
+		path := fmt.Sprintf("networkInterfaces|%d|", i)
+		assert.InDelta(t, i, template.get(t, path+"networkCardIndex"), 0)
+		kind := fmt.Sprintf("%s (device %v)", template.text(t, path+"interfaceType"),
+			template.get(t, path+"deviceIndex"))
+		if kind != last {
+			flush()
+			last, count = kind, 0
+		}
+		count++
+	}
+	flush()
+	return strings.Join(texts, ", ")
+}
+
 func TestGoldenRayCluster(t *testing.T) {
 	t.Parallel()
 	made := green(t, options{}).one(t, rayCluster, "train")

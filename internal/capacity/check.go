@@ -118,7 +118,8 @@ func fit(gpu InstanceType, where region.Region) error {
 		return nil
 	}
 	return refuse(CodeInstanceType, fmt.Sprintf("gpu.instanceType %q", gpu.Name),
-		fmt.Sprintf("it has %d GPUs and %d EFA interfaces, and both are needed", gpu.GPUs, gpu.EFAInterfaces),
+		fmt.Sprintf("it has %d GPUs and %d EFA interfaces, and both are needed; similar types with both: %s",
+			gpu.GPUs, gpu.EFAInterfaces, strings.Join(nearest(gpu), ", ")),
 		fmt.Sprintf("aws ec2 describe-instance-types --region %s "+
 			"--filters Name=network-info.efa-supported,Values=true "+
 			"--query 'InstanceTypes[?GpuInfo].InstanceType', "+
