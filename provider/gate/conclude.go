@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,6 +91,18 @@ func (o operation) refusedByPreflight(begun run, found []report.Finding) State {
 	return state
 }
 
+// reasonOf returns why an operation ended before its job was judged.
+func reasonOf(cause error) string {
+	switch {
+	case errors.Is(cause, context.Canceled):
+		return "the update was canceled"
+	case errors.Is(cause, context.DeadlineExceeded):
+		return "the update ran out of time"
+	default:
+		return "the cluster did not answer, or answered with an error,"
+	}
+}
+
 // interrupted returns the state when the operation ended before its job was judged: cancelled,
 // timed out or disconnected. Unless its job was stopped, the record stays unsettled, and the next
 // update adopts the job.
@@ -110,7 +123,7 @@ func (o operation) interrupted(begun run, cause error, stopped bool) State {
 	}
 	state.Findings = []report.Finding{{
 		Code: "interrupted", Severity: report.Error, Text: cause.Error(),
-		Cause: "the update was cancelled, ran out of time or lost the cluster " + when,
+		Cause: reasonOf(cause) + " " + when,
 		Next:  next,
 	}}
 	state.Refusal = refuse(state, "interrupted", "interrupted before the verdict", "pulumi up")

@@ -72,8 +72,11 @@ func (t TrainingJob) allowDelete(ctx context.Context, cluster Cluster, state Sta
 		return nil
 	}
 	return fmt.Errorf("deleting training job: %w, so job %q may still run on %q: %w; "+
-		"next: restore access (aws eks describe-cluster --name %s --region %s), "+
-		"or remove the job from the state: %s=%s pulumi destroy",
+		"next: aws eks describe-cluster --name %s --region %s --query cluster.status; if it is ACTIVE, restore "+
+		"access to its API server, then pulumi destroy; if it does not recover: %s=%s "+
+		"PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy, which removes the job and the objects of the "+
+		"cluster from the state without stopping them: until the nodes are deleted the job may run on, and "+
+		"volumes and load balancers that the cluster made are left and cost money",
 		ErrUnreachable, state.SubmissionID, state.ClusterName, cause,
 		state.ClusterName, state.AWSRegion, AbandonVariable, state.ClusterName)
 }

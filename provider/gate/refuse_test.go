@@ -2,7 +2,9 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,4 +131,19 @@ func TestRefusalFitsAScreen(t *testing.T) {
 	}
 	assert.Contains(t, lines[len(lines)-1], "$9.55 per hour")
 	assert.Contains(t, lines[len(lines)-2], "report.txt")
+}
+
+// TestAnInterruptionNamesItsReason checks that each reason is named alone.
+func TestAnInterruptionNamesItsReason(t *testing.T) {
+	t.Parallel()
+	for text, cause := range map[string]error{
+		"the update was canceled":    fmt.Errorf("waiting for the job: %w", context.Canceled),
+		"the update ran out of time": context.DeadlineExceeded,
+		"the cluster did not answer": errors.New("connection refused"),
+	} {
+		state := operation{}.interrupted(run{record: attempt.Record{SubmissionID: "gate-1-a1"}}, cause, false)
+		require.Len(t, state.Findings, 1)
+		assert.Contains(t, state.Findings[0].Cause, text)
+		assert.Contains(t, state.Findings[0].Cause, "before job gate-1-a1 was judged; if it runs, it continues")
+	}
 }

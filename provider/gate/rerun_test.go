@@ -199,7 +199,7 @@ func TestDestroyWhenTheClusterDoesNotAnswer(t *testing.T) {
 			require.ErrorIs(t, err, test.want)
 			if test.want != nil {
 				assert.ErrorContains(t, err, "connection refused")
-				assert.ErrorContains(t, err, gate.AbandonVariable+"=c pulumi destroy")
+				assert.ErrorContains(t, err, gate.AbandonVariable+"=c PULUMI_K8S_DELETE_UNREACHABLE=true pulumi destroy")
 			}
 		})
 	}

@@ -38,7 +38,9 @@ func (o operation) unreachable(ctx context.Context, err error) error {
 	running, lookErr := o.headRuns(ctx)
 	switch {
 	case lookErr != nil:
-		return fmt.Errorf("%w (%w); next: pulumi up (continues with the same job)", err, lookErr)
+		// First, because it is the reason: without the API server the head cannot be reached.
+		return fmt.Errorf("the Kubernetes API server does not answer: %w; %w; "+
+			"next: pulumi up (continues with the same job)", lookErr, err)
 	case running:
 		return fmt.Errorf("%w; the head's pod is running, but its dashboard has been "+
 			"unreachable for %s; "+

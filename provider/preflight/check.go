@@ -14,7 +14,7 @@ import (
 func Check(facts Facts, want Wanted) []report.Finding {
 	var found []report.Finding
 	found = append(found, checkNodes(facts.Nodes, want)...)
-	found = append(found, checkPods(facts.Pods, want)...)
+	found = append(found, checkPods(facts.Pods, facts.Warnings, want)...)
 	found = append(found, checkRay(facts, want)...)
 	return found
 }
@@ -88,6 +88,9 @@ func explain(node Node, plugin Plugin, name, noDevice string) (cause, next strin
 	case plugin.Pod == "" && plugin.Absent == "":
 		return fmt.Sprintf("the %s device plugin's pod on this node is starting", name),
 			"kubectl get pods -A --field-selector spec.nodeName=" + node.Name
+	case plugin.Pod == "" && plugin.UnlistedType:
+		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
+			"use a newer chart: pulumi config set --path charts.efa.version v0.5.30, then pulumi up"
 	case plugin.Pod == "":
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
@@ -120,7 +123,7 @@ func logsOf(pod string) string {
 	return fmt.Sprintf("kubectl -n %s logs %s", namespace, name)
 }
 
-func checkPods(pods []Pod, want Wanted) []report.Finding {
+func checkPods(pods []Pod, warnings []string, want Wanted) []report.Finding {
 	var found []report.Finding
 	heads, workers := 0, 0
 	for _, pod := range inOrderOfCause(pods) {
@@ -132,6 +135,10 @@ func checkPods(pods []Pod, want Wanted) []report.Finding {
 		found = append(found, checkPod(pod, want)...)
 	}
 	if heads != 1 || workers != want.Nodes {
+		cause := "the KubeRay operator has not created the pods yet, or is replacing them"
+		if len(warnings) > 0 {
+			cause = "the KubeRay operator cannot create the pods: " + warnings[len(warnings)-1]
+		}
 		found = append(found, finding(
 			"ray-pods-missing",
 			fmt.Sprintf(
@@ -141,7 +148,7 @@ func checkPods(pods []Pod, want Wanted) []report.Finding {
 				want.RayCluster,
 				want.Nodes,
 			),
-			"the KubeRay operator has not created the pods yet, or is replacing them",
+			cause,
 			fmt.Sprintf("kubectl -n %s describe raycluster %s", want.Namespace, want.RayCluster),
 		))
 	}

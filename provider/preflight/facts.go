@@ -24,6 +24,8 @@ type Facts struct {
 	Nodes []Node
 	// Pods holds the RayCluster's pods.
 	Pods []Pod
+	// Warnings holds the recent warning events of the RayCluster, as "REASON: MESSAGE".
+	Warnings []string
 	// Ray holds Ray's nodes; nil if RayError is set.
 	Ray      []rayapi.Node
 	RayError error
@@ -55,6 +57,8 @@ type Plugin struct {
 	Pod string
 	// Absent is why the node has no such pod; empty if it has one or one is starting.
 	Absent string
+	// UnlistedType reports whether that is because the chart does not list the node's instance type.
+	UnlistedType bool
 	// Reason is why it does not run, such as "CrashLoopBackOff"; empty when it runs.
 	Reason string
 }

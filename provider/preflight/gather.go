@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -43,6 +44,10 @@ func Gather(
 		facts.Nodes = append(facts.Nodes, node)
 	}
 	facts.Pods, err = gatherPods(ctx, client, want)
+	if err != nil {
+		return facts, err
+	}
+	facts.Warnings, err = gatherWarnings(ctx, client, want)
 	if err != nil {
 		return facts, err
 	}
@@ -89,10 +94,10 @@ func gatherNode(
 		}
 	}
 	if node.EFAPlugin.Pod == "" {
-		node.EFAPlugin.Absent = absence(efaPlugin, sets, object)
+		node.EFAPlugin = absent(efaPlugin, sets, object)
 	}
 	if node.GPUPlugin.Pod == "" {
-		node.GPUPlugin.Absent = absence(nvidiaPlugin, sets, object)
+		node.GPUPlugin = absent(nvidiaPlugin, sets, object)
 	}
 	return node, nil
 }
@@ -159,6 +164,36 @@ func gatherPods(ctx context.Context, client kubernetes.Interface, want Wanted) (
 		pods = append(pods, pod)
 	}
 	return pods, nil
+}
+
+// warningAge is how old a warning may be. An operator that still fails repeats it within seconds.
+const warningAge = 2 * time.Minute
+
+// gatherWarnings returns the warning events of the RayCluster, such as a pod that the operator cannot
+// create.
+func gatherWarnings(ctx context.Context, client kubernetes.Interface, want Wanted) ([]string, error) {
+	list, err := client.CoreV1().Events(want.Namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=RayCluster,involvedObject.name=" + want.RayCluster +
+			",type=" + corev1.EventTypeWarning,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing the events of RayCluster %q: %w", want.RayCluster, err)
+	}
+	var warnings []string
+	for _, event := range list.Items {
+		last := event.LastTimestamp.Time
+		if last.IsZero() {
+			last = event.EventTime.Time
+		}
+		text := event.Reason + ": " + event.Message
+		// A fake client ignores field selectors.
+		if event.Type == corev1.EventTypeWarning && event.InvolvedObject.Kind == "RayCluster" &&
+			event.InvolvedObject.Name == want.RayCluster && time.Since(last) < warningAge &&
+			!slices.Contains(warnings, text) {
+			warnings = append(warnings, text)
+		}
+	}
+	return warnings, nil
 }
 
 func ready(pod *corev1.Pod) bool {

@@ -31,10 +31,10 @@ func (k kind) owns(name string, spec *corev1.PodSpec) bool {
 	return strings.Contains(text, string(k)) && strings.Contains(text, "plugin")
 }
 
-// absence returns why a plugin has no pod on a node, which the status of a DaemonSet does not show.
-// It is empty while a pod is starting.
-func absence(k kind, sets []appsv1.DaemonSet, node *corev1.Node) string {
-	reason := "it has no DaemonSet: its chart is not installed"
+// absent returns a plugin that has no pod on a node, and why, which the status of a DaemonSet does not
+// show. The reason is empty while a pod is starting.
+func absent(k kind, sets []appsv1.DaemonSet, node *corev1.Node) Plugin {
+	plugin := Plugin{Absent: "it has no DaemonSet: its chart is not installed"}
 	for i := range sets {
 		set := &sets[i]
 		spec := &set.Spec.Template.Spec
@@ -43,11 +43,14 @@ func absence(k kind, sets []appsv1.DaemonSet, node *corev1.Node) string {
 		}
 		cause := mismatch(spec, node)
 		if cause == "" {
-			return ""
+			return Plugin{}
 		}
-		reason = fmt.Sprintf("its DaemonSet %s/%s %s", set.Namespace, set.Name, cause)
+		plugin = Plugin{
+			Absent:       fmt.Sprintf("its DaemonSet %s/%s %s", set.Namespace, set.Name, cause),
+			UnlistedType: unlisted(spec, node) != "",
+		}
 	}
-	return reason
+	return plugin
 }
 
 // mismatch returns why pods of a DaemonSet are not scheduled on a node; empty when they are.
@@ -61,6 +64,9 @@ func mismatch(spec *corev1.PodSpec, node *corev1.Node) string {
 				labelOf(node, key),
 			)
 		}
+	}
+	if typ := unlisted(spec, node); typ != "" {
+		return "does not list the node's type " + typ
 	}
 	fits, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: *spec}).Match(node)
 	if err != nil || !fits {
@@ -82,6 +88,32 @@ func mismatch(spec *corev1.PodSpec, node *corev1.Node) string {
 		)
 	}
 	return ""
+}
+
+// unlisted returns the node's instance type if the pods of a DaemonSet run on listed types only and it
+// is none of them, as with EKS's chart of the EFA plugin. The list itself has hundreds of types.
+func unlisted(spec *corev1.PodSpec, node *corev1.Node) string {
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil ||
+		spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return ""
+	}
+	typ := node.Labels[corev1.LabelInstanceTypeStable]
+	listed := false
+	for _, term := range spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, expression := range term.MatchExpressions {
+			if expression.Key != corev1.LabelInstanceTypeStable || expression.Operator != corev1.NodeSelectorOpIn {
+				continue
+			}
+			if slices.Contains(expression.Values, typ) {
+				return ""
+			}
+			listed = true
+		}
+	}
+	if !listed {
+		return ""
+	}
+	return typ
 }
 
 // mustTolerate reports whether a DaemonSet's pod must tolerate a taint by itself. The controller adds

@@ -3,6 +3,7 @@ package preflight_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +53,14 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 			"its DaemonSet kube-system/nvidia-device-plugin lacks a toleration of the node's taint nvidia.com/gpu=present:NoSchedule"},
 		{"the selector means other nodes", func(_ *corev1.Node, d *appsv1.DaemonSet) { d.Spec.Template.Spec.NodeSelector["role"] = "system" },
 			"its DaemonSet kube-system/nvidia-device-plugin selects nodes with role=system, and the node has role=gpu-worker"},
+		{"the chart does not list the type", func(_ *corev1.Node, d *appsv1.DaemonSet) {
+			d.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[0].
+				MatchExpressions = []corev1.NodeSelectorRequirement{{
+				Key: corev1.LabelInstanceTypeStable, Operator: corev1.NodeSelectorOpIn, Values: []string{"p5.48xlarge", "p4d.24xlarge"},
+			}}
+			d.Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms[1].
+				MatchExpressions[0].Key = "other"
+		}, "its DaemonSet kube-system/nvidia-device-plugin does not list the node's type g6.12xlarge"},
 		{"the node is cordoned for a moment", func(n *corev1.Node, _ *appsv1.DaemonSet) {
 			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "node.kubernetes.io/unschedulable", Effect: corev1.TaintEffectNoSchedule})
 		}, ""},
@@ -73,6 +82,7 @@ func TestAbsentPluginIsExplained(t *testing.T) {
 			facts, err := preflight.Gather(t.Context(), fake.NewClientset(namespace, machine, set), client, wanted())
 			require.NoError(t, err)
 			assert.Equal(t, test.want, facts.Nodes[0].GPUPlugin.Absent)
+			assert.Equal(t, strings.Contains(test.want, "list the node's type"), facts.Nodes[0].GPUPlugin.UnlistedType)
 		})
 	}
 }

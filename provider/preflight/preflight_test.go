@@ -123,6 +123,13 @@ func TestCheck(t *testing.T) {
 			func(f *preflight.Facts) { f.Pods[2].EFA = 0 },
 			[]string{"efa-not-requested"}, "requests 0 vpc.amazonaws.com/efa",
 		},
+		{"the chart does not list the instance type", func(f *preflight.Facts) {
+			f.Nodes[0].EFA = 0
+			f.Nodes[0].EFAPlugin = preflight.Plugin{Absent: "its DaemonSet does not list the node's type g6.12xlarge", UnlistedType: true}
+		}, []string{"efa-device-missing"}, "does not list the node's type g6.12xlarge"},
+		{"a worker pod cannot be created", func(f *preflight.Facts) {
+			f.Pods, f.Warnings = f.Pods[:2], []string{"FailedToCreateWorkerPod: exceeded quota"}
+		}, []string{"ray-pods-missing"}, "cannot create the pods: FailedToCreateWorkerPod: exceeded quota"},
 		{"a worker pod is missing", func(f *preflight.Facts) { f.Pods = f.Pods[:2] }, []string{"ray-pods-missing"}, "1 worker"},
 		{
 			"a pod runs another image",
@@ -202,7 +209,18 @@ func TestGather(t *testing.T) {
 	}
 	other := node("n3", 0)
 	other.Labels = map[string]string{corev1.LabelInstanceTypeStable: "m7i.xlarge"}
-	kube := fake.NewClientset(node("n1", 0), node("n2", 1), other, rayPod("head", "head"), rayPod("w1", "worker"), waiting, crashing)
+	event := func(name, kind, typ string, age time.Duration) *corev1.Event {
+		return &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: name, Namespace: wanted().Namespace},
+			InvolvedObject: corev1.ObjectReference{Kind: kind, Name: wanted().RayCluster},
+			Type:           typ, Reason: "FailedToCreateWorkerPod", Message: name, LastTimestamp: metav1.NewTime(time.Now().Add(-age)),
+		}
+	}
+	kube := fake.NewClientset(node("n1", 0), node("n2", 1), other, rayPod("head", "head"), rayPod("w1", "worker"), waiting, crashing,
+		event("exceeded quota", "RayCluster", corev1.EventTypeWarning, time.Second),
+		event("old", "RayCluster", corev1.EventTypeWarning, time.Hour),
+		event("no warning", "RayCluster", corev1.EventTypeNormal, time.Second),
+		event("another object", "Pod", corev1.EventTypeWarning, time.Second))
 
 	facts, err := preflight.Gather(t.Context(), kube, client, wanted())
 	require.NoError(t, err)
@@ -216,6 +234,7 @@ func TestGather(t *testing.T) {
 	assert.Equal(t, int64(1), facts.Pods[0].EFA)
 	assert.Equal(t, "x@"+wantedDigest, facts.Pods[0].ImageID, "the Ray container's, not the sidecar's")
 	assert.Len(t, facts.Ray, 1)
+	assert.Equal(t, []string{"FailedToCreateWorkerPod: exceeded quota"}, facts.Warnings)
 
 	got := codes(preflight.Check(facts, wanted()))
 	assert.Equal(t, []string{"efa-device-missing", "ray-pod-not-ready", "ray-nodes-missing"}, got)

@@ -1,6 +1,7 @@
 package preflight
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -58,9 +59,12 @@ func standstills(facts Facts, want Wanted) map[string]time.Duration {
 		complete = complete && node.Ready && devices
 	}
 	for _, pod := range facts.Pods {
-		if complete && pod.unschedulable() || pod.lacksEFA(want) {
+		if complete && pod.unschedulable() || pod.lacksEFA(want) || pod.cannotStart() {
 			found[pod.Name] = stallTimeout
 		}
+	}
+	if len(facts.Pods) < 1+want.Nodes && len(facts.Warnings) > 0 {
+		found["RayCluster"] = stallTimeout
 	}
 	if facts.dashboardDown() {
 		found["dashboard"] = dashboardTimeout
@@ -86,6 +90,16 @@ func (p Plugin) finished() bool {
 func (p Pod) unschedulable() bool {
 	return p.Node == "" && strings.HasPrefix(p.Reason, "Unschedulable") &&
 		!strings.Contains(p.Reason, "node.kubernetes.io/")
+}
+
+// cannotStart reports whether a container of the pod cannot be started, or crashes again and again. A
+// container that crashes is in turn terminated and backing off.
+// Source of the reasons: k8s.io/kubernetes/pkg/kubelet/images/types.go and kubelet/container/sync_result.go.
+func (p Pod) cannotStart() bool {
+	return slices.ContainsFunc([]string{
+		"ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull",
+		"CreateContainerConfigError", "CreateContainerError", "CrashLoopBackOff", ": exit status ",
+	}, func(reason string) bool { return strings.Contains(p.Reason, reason) })
 }
 
 // lacksEFA reports whether a worker does not request its node's EFA devices.

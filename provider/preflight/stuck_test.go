@@ -49,6 +49,23 @@ func TestPatienceEndsWhereWaitingCannotHelp(t *testing.T) {
 		{"the head answers with an error", func(f *preflight.Facts) {
 			f.RayError = &rayapi.APIError{Status: http.StatusInternalServerError}
 		}, false},
+		{"an image cannot be pulled", func(f *preflight.Facts) {
+			f.Pods[1].Ready, f.Pods[1].Reason = false, "container ray-worker: ImagePullBackOff Back-off pulling image"
+		}, true},
+		{"an image is being pulled", func(f *preflight.Facts) {
+			f.Pods[1].Ready, f.Pods[1].Reason = false, "container ray-worker: ContainerCreating "
+		}, false},
+		{"a container crashes", func(f *preflight.Facts) {
+			f.Pods[0].Ready, f.Pods[0].Reason = false, "container ray-head: CrashLoopBackOff back-off 40s"
+		}, true},
+		{"a container just crashed", func(f *preflight.Facts) {
+			f.Pods[0].Ready, f.Pods[0].Reason = false, "container ray-head: exit status 1"
+		}, true},
+		{"pods cannot be created", func(f *preflight.Facts) {
+			f.Pods, f.Warnings = nil, []string{"FailedToCreateHeadPod: exceeded quota"}
+		}, true},
+		{"pods are not created yet", func(f *preflight.Facts) { f.Pods = nil }, false},
+		{"an old warning, all pods exist", func(f *preflight.Facts) { f.Warnings = []string{"Failed: once"} }, false},
 		{"workers ask for no EFA", func(f *preflight.Facts) { f.Pods[1].EFA = 0 }, true},
 	}
 	for _, test := range tests {
