@@ -34,8 +34,9 @@ setup: go ## build or install what a rehearsal needs, once per version, into a c
 timed = @printf 'build: %s: started\n' '$(1)'; began=$$SECONDS; $(2); printf 'build: %s: done in %ss\n' '$(1)' "$$((SECONDS - began))"
 
 .PHONY: build
-build: setup ## build this project's own binaries: raytrain and raytrain-rehearse, the emulated AWS provider, the training job's provider
+build: setup ## build this project's own binaries: raytrain, raytrain-cluster and raytrain-rehearse, the emulated AWS provider, the training job's provider
 	$(call timed,bin/raytrain,go build -o bin/raytrain ./cmd/raytrain)
+	$(call timed,bin/raytrain-cluster,go build -o bin/raytrain-cluster ./cmd/raytrain-cluster)
 	$(call timed,bin/raytrain-rehearse,go build -o bin/raytrain-rehearse ./rehearsal/cmd/raytrain-rehearse)
 	$(call timed,bin/pulumi-resource-aws,go build -o bin/pulumi-resource-aws ./rehearsal/cmd/pulumi-resource-aws)
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)

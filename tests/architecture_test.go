@@ -67,7 +67,10 @@ func parts() []part {
 		{folder: "nccl", imports: []string{"internal/screen"}, without: append(withoutPlatform,
 			modulePath+"/rayapi", modulePath+"/provider")},
 		// Everything else.
-		{folder: "cmd", imports: []string{"internal", "nccl", "rayapi", "provider", "jobs"}},
+		{folder: "cmd", imports: []string{"internal", "nccl", "rayapi", "provider", "jobs", "submit"}},
+		{folder: "submit", without: withoutPlatform, imports: []string{
+			"jobs/script", "nccl", "provider/evidence", "provider/follow", "rayapi",
+		}},
 		{folder: "tools"},
 		{folder: "tests", imports: []string{"internal", "infra", "cluster", "workloads", "jobs"}},
 		{folder: "rehearsal", imports: []string{"internal", "infra", "cluster", "workloads", "jobs", "nccl", "provider", "rayapi"}},

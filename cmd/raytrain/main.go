@@ -1,4 +1,4 @@
-// Command raytrain judges NCCL logs, pins images and starts rehearsals of the whole stack.
+// Command raytrain judges NCCL logs and jobs, pins images and starts rehearsals of the whole stack.
 package main
 
 import (
@@ -17,6 +17,7 @@ const rootHelp = `raytrain checks that multi-node PyTorch training on AWS uses E
 to TCP without an error: the job succeeds and runs at about half the speed.
 
   verdict   read the NCCL logs of any run and report whether it used EFA
+  submit    run a job on any Ray cluster and report whether it used EFA
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
   image     choose the container image that the stack runs, by digest
   recover   find what a killed update left, and import or delete it
@@ -24,8 +25,8 @@ to TCP without an error: the job succeeds and runs at about half the speed.
             list what is left of a stack in the AWS account
 
 Use "raytrain COMMAND --help" for steps, examples and exit statuses.
-Exit status: 0 on success, 1 on a usage or set-up error. verdict and rehearse use
-2 and above for their results.`
+Exit status: 0 on success, 1 on a usage or set-up error. verdict, submit and rehearse
+use 2 and above for their results.`
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -33,12 +34,13 @@ func newRootCommand() *cobra.Command {
 		Short: "Check that multi-node PyTorch training on AWS uses EFA",
 		Long:  rootHelp,
 		Example: `  raytrain verdict logs/
+  raytrain submit --address http://127.0.0.1:8265 --working-dir . -- python train.py
   raytrain rehearse
   raytrain image pin --stack dev`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newVerdictCommand(), newImageCommand(), newRehearseCommand(),
+	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newImageCommand(), newRehearseCommand(),
 		newRecoverCommand(), newDestroyCheckCommand())
 	usage.Install(root)
 	return root

@@ -214,6 +214,6 @@ func TestVerdictExplainsFindings(t *testing.T) {
 
 func TestRehearseSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	err := become(filepath.Join(t.TempDir(), rehearseProgram), nil)
+	err := become(filepath.Join(t.TempDir(), rehearseProgram), "rehearse", nil)
 	require.ErrorContains(t, err, "make build")
 }

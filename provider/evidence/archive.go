@@ -35,6 +35,23 @@ type Bundle struct {
 // RehearsedNotice is the first line of every report of a rehearsal.
 const RehearsedNotice = "REHEARSED: no AWS, no GPU, no EFA. A stand-in for NCCL wrote these logs."
 
+// RedactText removes a token from text, because user code can print it. An empty token removes
+// nothing.
+func RedactText(text []byte, token string) []byte {
+	if token == "" {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(token), []byte("[token removed]"))
+}
+
+// Redact removes a token from the files, so that it is in no finding and no report.
+func Redact(files []File, token string) []File {
+	for i := range files {
+		files[i].Text = RedactText(files[i].Text, token)
+	}
+	return files
+}
+
 // folderMode and fileMode keep evidence private: logs may contain host names.
 const (
 	folderMode = 0o750
@@ -110,13 +127,11 @@ func text(bundle Bundle, result report.Report) ([]byte, error) {
 	if bundle.Rehearsed {
 		fmt.Fprintln(&out, RehearsedNotice)
 	}
-	fmt.Fprintf(
-		&out,
-		"submission %s, attempt %d, proof %.12s\n",
-		bundle.SubmissionID,
-		bundle.Attempt,
-		bundle.ProofHash,
-	)
+	fmt.Fprintf(&out, "submission %s", bundle.SubmissionID)
+	if bundle.ProofHash != "" {
+		fmt.Fprintf(&out, ", attempt %d, proof %.12s", bundle.Attempt, bundle.ProofHash)
+	}
+	fmt.Fprintln(&out)
 	status := string(bundle.Job.Status)
 	if status == "" {
 		status = "not known to Ray"
@@ -129,10 +144,11 @@ func text(bundle Bundle, result report.Report) ([]byte, error) {
 		fmt.Fprintf(&out, ", %.4f steps/s", *bundle.Result.StepsPerSecond)
 	}
 	fmt.Fprintln(&out)
-	if bundle.Counters != nil {
+	switch {
+	case bundle.Counters != nil:
 		fmt.Fprintf(&out, "EFA counters of %d devices: tx %.0f bytes, rx %.0f bytes\n",
 			bundle.Counters.Devices, bundle.Counters.TxBytes, bundle.Counters.RxBytes)
-	} else {
+	case bundle.ProofHash != "":
 		fmt.Fprintln(&out, "EFA counters: not readable in the pods")
 	}
 	if bundle.Refusal != nil {

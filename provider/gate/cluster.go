@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -27,18 +26,12 @@ type head struct {
 
 // redact removes the cluster's token from text, because user code can print it.
 func (h head) redact(text []byte) []byte {
-	if h.token == "" {
-		return text
-	}
-	return bytes.ReplaceAll(text, []byte(h.token), []byte("[token removed]"))
+	return evidence.RedactText(text, h.token)
 }
 
 // redactFiles removes the token from the ranks' files, so that it is in no finding and no report.
 func (h head) redactFiles(files []evidence.File) []evidence.File {
-	for i := range files {
-		files[i].Text = h.redact(files[i].Text)
-	}
-	return files
+	return evidence.Redact(files, h.token)
 }
 
 // driverLog returns the job's output; nil when it cannot be read.

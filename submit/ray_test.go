@@ -1,0 +1,155 @@
+package submit_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/submit"
+)
+
+// startTimeout is how long a head may take to serve jobs on a busy machine.
+const startTimeout = 5 * time.Minute
+
+// cluster is a Ray head that knows nothing of this project.
+type cluster struct {
+	t   *testing.T
+	ray *rayapi.Client
+	// python is Ray's interpreter.
+	python string
+}
+
+// startRay starts a head as `ray start --head` does, and ends it with the test. Every port is its own,
+// because other heads may run on this machine.
+func startRay(t *testing.T) *cluster {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	tools, err := toolchain.LocateInstalled(root)
+	require.NoError(t, err)
+	bin := filepath.Join(tools.RayVenv, "bin")
+	// t.TempDir's path is too long for Ray's sockets.
+	folder, err := os.MkdirTemp("", "ray")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	ports := freePorts(t, 4)
+	command := exec.Command(filepath.Join(bin, "ray"), "start", "--head", "--block", "--disable-usage-stats",
+		"--temp-dir="+folder, "--num-cpus=4", "--num-gpus=0", "--node-ip-address=127.0.0.1", "--dashboard-host=127.0.0.1",
+		fmt.Sprint("--port=", ports[0]), fmt.Sprint("--dashboard-port=", ports[1]),
+		fmt.Sprint("--dashboard-agent-listen-port=", ports[2]), fmt.Sprint("--ray-client-server-port=", ports[3]),
+		"--object-store-memory=80000000")
+	command.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "RAY_AUTH_MODE=disabled")
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	output := &safeBuffer{}
+	command.Stdout, command.Stderr = output, output
+	require.NoError(t, command.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	t.Cleanup(func() {
+		_ = syscall.Kill(command.Process.Pid, syscall.SIGTERM) // ray ends its processes
+		select {
+		case <-ended:
+		case <-time.After(time.Minute):
+			_ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL)
+		}
+	})
+	client := rayapi.New(rayapi.Options{BaseURL: fmt.Sprint("http://127.0.0.1:", ports[1])})
+	require.Eventually(t, func() bool {
+		select {
+		case <-ended:
+			t.Fatalf("ray ended: %s", output.String())
+		default:
+		}
+		return serves(t.Context(), client)
+	}, startTimeout, time.Second, "ray does not serve jobs: %s", output.String())
+	return &cluster{t: t, ray: client, python: filepath.Join(bin, "python")}
+}
+
+// serves reports whether the head serves and its node is alive.
+func serves(ctx context.Context, client *rayapi.Client) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if _, err := client.Version(ctx); err != nil {
+		return false
+	}
+	nodes, err := client.Nodes(ctx)
+	return err == nil && len(nodes) == 1 && nodes[0].State == rayapi.Alive
+}
+
+func freePorts(t *testing.T, count int) []int {
+	t.Helper()
+	var ports []int
+	for range count {
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, listener.Close()) }()
+		address, ok := listener.Addr().(*net.TCPAddr)
+		require.True(t, ok)
+		ports = append(ports, address.Port)
+	}
+	return ports
+}
+
+// safeBuffer is a buffer that a process and a test may use at once.
+type safeBuffer struct {
+	lock   sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return b.buffer.String()
+}
+
+// submitter returns a submitter whose progress goes to the test's log.
+func (c *cluster) submitter(t *testing.T) submit.Submitter {
+	t.Helper()
+	return submit.Submitter{
+		Ray: c.ray, EvidenceDir: t.TempDir(), Again: "raytrain submit",
+		Clock: evidence.Clock{Now: time.Now, Sleep: sleep},
+		Log:   func(line string) { t.Log(line) },
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// job returns a job that runs a Python program with files beside it.
+func (c *cluster) job(t *testing.T, program string, files map[string][]byte) submit.Job {
+	t.Helper()
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "program.py"), []byte(strings.TrimLeft(program, "\n")), 0o600))
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), text, 0o600))
+	}
+	return submit.Job{
+		Entrypoint: c.python + " program.py", WorkingDir: folder, Expected: submit.Expected{Provider: "efa"},
+	}
+}

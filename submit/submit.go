@@ -1,0 +1,259 @@
+// Package submit runs a script as a job on any Ray cluster and judges from NCCL's logs whether its
+// traffic between nodes used EFA. The script needs no change (package jobs/script).
+package submit
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/jobs/script"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/provider/follow"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+// Job is a script and what is required of its run.
+type Job struct {
+	// Entrypoint is a shell command, which runs on the Ray head.
+	Entrypoint string
+	// WorkingDir is the local folder that it runs in; empty for none.
+	WorkingDir string
+	// Environment holds variables of all processes. Ray shows them to everyone who can read a job.
+	Environment map[string]string
+	Expected
+}
+
+// Expected is what is required of a run. It travels with the job, so that Attach requires the same.
+type Expected struct {
+	// WorldSize is the number of ranks and Nodes that of nodes that the run must have; 0 means any.
+	WorldSize int `json:"worldSize"`
+	Nodes     int `json:"nodes"`
+	// Provider is the libfabric provider that the traffic must use, such as "efa".
+	Provider string `json:"provider"`
+	// Deadline is how long the job may take from its start; 0 means any time.
+	Deadline time.Duration `json:"deadline"`
+}
+
+// Submitter submits jobs to one cluster.
+type Submitter struct {
+	Ray *rayapi.Client
+	// Token is removed from everything that is written; empty for none.
+	Token string
+	// EvidenceDir is the local folder for reports and logs.
+	EvidenceDir string
+	// Leave reports whether a job keeps running when the context of Run ends. Otherwise it is stopped.
+	Leave bool
+	// Again is the command that reports suggest to run the job again.
+	Again string
+	Clock evidence.Clock
+	// Log shows one line of progress.
+	Log func(line string)
+}
+
+// Result is a judged run.
+type Result struct {
+	SubmissionID string
+	// Job is the job's last state.
+	Job    rayapi.Job
+	Report report.Report
+	// ReportPath is the text report. The driver's output and the ranks' logs are beside it.
+	ReportPath string
+}
+
+// Passed reports whether the job succeeded and all its traffic between nodes used EFA.
+func (r Result) Passed() bool {
+	return r.Report.Verdict == report.EFA && r.Job.Status == rayapi.Succeeded
+}
+
+// ErrNotJudged is wrapped by the error of a run that ended before its job was judged.
+var ErrNotJudged = errors.New("the job was not judged")
+
+// Keys of the job's metadata.
+const (
+	metadataNonce = "raytrain-nonce"
+	metadataWant  = "raytrain-expected"
+)
+
+// Run submits a job, waits until it ends, and judges it. The job is submitted at most once. If ctx
+// ends earlier, the job is stopped, or left running if the submitter says so, and the error wraps
+// ErrNotJudged.
+func (s Submitter) Run(ctx context.Context, job Job) (Result, error) {
+	id := script.Identity{
+		SubmissionID: "raytrain-" + strings.ToLower(rand.Text()[:12]), Nonce: strings.ToLower(rand.Text()),
+	}
+	want, err := job.Expected.encode()
+	if err != nil {
+		return Result{}, err
+	}
+	environment, err := script.Environment(id, job.Environment)
+	if err != nil {
+		return Result{}, err
+	}
+	session, err := s.preflight(ctx, job.Expected)
+	if err != nil {
+		return Result{}, err
+	}
+	env, err := s.upload(ctx, job.WorkingDir, rayapi.RuntimeEnv{EnvVars: environment, SetupHook: script.Hook})
+	if err != nil {
+		return Result{}, err
+	}
+	_, err = s.Ray.Submit(ctx, rayapi.Submission{
+		ID: id.SubmissionID, Entrypoint: script.Entrypoint(job.Entrypoint, ownDeadline(job.Deadline)), RuntimeEnv: env,
+		Metadata: map[string]string{metadataNonce: id.Nonce, metadataWant: want},
+	})
+	if err != nil {
+		if ctx.Err() != nil { // it may have been submitted
+			return Result{}, s.interrupted(ctx, id.SubmissionID)
+		}
+		return Result{}, err
+	}
+	s.Log("submitted job " + id.SubmissionID)
+	return s.finish(ctx, id, session, job.Expected)
+}
+
+// Attach waits for a job that an earlier Run submitted, and judges it. The job may have ended.
+func (s Submitter) Attach(ctx context.Context, submissionID string) (Result, error) {
+	version, err := s.Ray.Version(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	job, err := s.Ray.Job(ctx, submissionID)
+	if err != nil {
+		return Result{}, err
+	}
+	nonce, ours := job.Metadata[metadataNonce]
+	if !ours {
+		return Result{}, fmt.Errorf("attaching to job %q: %w", submissionID, errForeign)
+	}
+	want, err := decodeExpected(job.Metadata[metadataWant])
+	if err != nil {
+		return Result{}, fmt.Errorf("attaching to job %q: %w", submissionID, err)
+	}
+	id := script.Identity{SubmissionID: submissionID, Nonce: nonce}
+	return s.finish(ctx, id, version.SessionName, want)
+}
+
+var errForeign = errors.New("raytrain submit did not start it, so it left no evidence")
+
+// ownDeadline is the time limit that the job enforces itself, if nothing waits for it anymore.
+func ownDeadline(deadline time.Duration) time.Duration {
+	if deadline <= 0 {
+		return 0
+	}
+	return deadline + 2*follow.StopTimeout
+}
+
+// upload packs and uploads the script and the hook.
+func (s Submitter) upload(ctx context.Context, folder string, env rayapi.RuntimeEnv) (rayapi.RuntimeEnv, error) {
+	var packed script.Package
+	var err error
+	if folder != "" {
+		if packed, err = script.Pack(folder); err != nil {
+			return env, err
+		}
+	}
+	hook, err := script.HookZip()
+	if err != nil {
+		return env, err
+	}
+	return s.Ray.Upload(ctx, env, packed.Zip, hook)
+}
+
+// finish waits for a job, collects its evidence and judges it.
+func (s Submitter) finish(
+	ctx context.Context, id script.Identity, session string, want Expected,
+) (Result, error) {
+	collector := evidence.NewCollector(s.Ray, id.SubmissionID)
+	end, err := follow.Job{
+		Ray: s.Ray, ID: id.SubmissionID, Session: session, Deadline: want.Deadline, Clock: s.Clock, Log: s.Log,
+	}.Wait(ctx, collector)
+	switch {
+	case ctx.Err() != nil:
+		return Result{}, s.interrupted(ctx, id.SubmissionID)
+	case err != nil:
+		return Result{}, fmt.Errorf("%w: %w; next: %s --attach %s", ErrNotJudged, err, s.Again, id.SubmissionID)
+	}
+	s.Log("collecting the logs of job " + id.SubmissionID)
+	gaps := collector.Finish(ctx, s.Clock)
+	if ctx.Err() != nil {
+		return Result{}, s.interrupted(ctx, id.SubmissionID)
+	}
+	files := evidence.Redact(collector.Files(), s.Token)
+	judgement, err := evidence.Judge(ctx, evidence.Run{
+		Expected: evidence.Expected{
+			SubmissionID: id.SubmissionID, Nonce: id.Nonce, WorldSize: want.WorldSize, Nodes: want.Nodes,
+		},
+		Script: true, Again: s.Again, Provider: want.Provider, Status: end.Job.Status, Files: files, Gaps: gaps,
+		CountersAbsent: true,
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	judgement.Report.Findings = slices.Concat(s.endings(end, want), judgement.Report.Findings)
+	end.Job.Message = string(evidence.RedactText([]byte(end.Job.Message), s.Token))
+	result := Result{SubmissionID: id.SubmissionID, Job: end.Job, Report: judgement.Report}
+	log, err := s.Ray.DriverLog(ctx, end.Job)
+	if err != nil { // people read it; it is no evidence
+		s.Log(err.Error())
+	}
+	result.ReportPath, err = evidence.Archive(s.EvidenceDir, evidence.Bundle{
+		SubmissionID: id.SubmissionID, Nonce: id.Nonce, Job: end.Job, Result: judgement.Result,
+	}, result.Report, files, evidence.RedactText(log, s.Token))
+	return result, err
+}
+
+// endings returns findings about how the job ended.
+func (s Submitter) endings(end follow.Outcome, want Expected) []report.Finding {
+	var found []report.Finding
+	if end.TimedOut {
+		found = append(found, report.Finding{
+			Code: "deadline-passed", Severity: report.Error,
+			Text:  fmt.Sprintf("the job was stopped after %s", want.Deadline),
+			Cause: "the job did not end before its deadline: its ranks hang, or need more time",
+			Next:  "read driver.log next to the report; " + s.Again + " with a longer --deadline if it only needs more time",
+		})
+	}
+	if end.StillActive {
+		found = append(found, report.Finding{
+			Code: "job-still-active", Severity: report.Error, Text: string(end.Job.Status) + ": " + end.Job.Message,
+			Cause: fmt.Sprintf("the job did not stop within %s; it may still run, or start later, and use GPUs",
+				follow.StopTimeout),
+			Next: "restart the Ray head, then " + s.Again,
+		})
+	}
+	if end.Job.Status == rayapi.Failed && end.Job.ExitCode == nil && end.Job.Message != "" {
+		found = append(found, report.Finding{
+			Code: "ray-job-failed", Severity: report.Error, Text: end.Job.Message,
+			Cause: "Ray ended the job before its command exited",
+			Next:  "fix the cause, then " + s.Again,
+		})
+	}
+	return found
+}
+
+// interrupted stops the job, or leaves it, and returns the error that says so.
+func (s Submitter) interrupted(ctx context.Context, id string) error {
+	again := fmt.Sprintf("%s --attach %s (waits for the job and judges it)", s.Again, id)
+	if s.Leave {
+		return fmt.Errorf("%w: %w; job %s continues; next: %s", ErrNotJudged, context.Cause(ctx), id, again)
+	}
+	s.Log("stopping job " + id)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), follow.StopTimeout)
+	defer cancel()
+	_, err := s.Ray.StopAndWait(late, id, follow.StopTimeout)
+	switch {
+	case errors.Is(err, rayapi.ErrNotFound):
+		return fmt.Errorf("%w: %w; no job was submitted; next: %s", ErrNotJudged, context.Cause(ctx), s.Again)
+	case err != nil:
+		return fmt.Errorf("%w: %w; job %s may still run: %w; next: %s",
+			ErrNotJudged, context.Cause(ctx), id, err, again)
+	default:
+		return fmt.Errorf("%w: %w; job %s was stopped; next: %s", ErrNotJudged, context.Cause(ctx), id, s.Again)
+	}
+}
