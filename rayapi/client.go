@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 )
@@ -35,9 +36,11 @@ const (
 
 // Options configure a Client.
 type Options struct {
-	// Transport carries the requests, such as one that dials a port-forward.
+	// Dialer opens a connection for each request, such as a port-forward; nil dials the host of BaseURL.
+	Dialer Dialer
+	// Transport carries the requests instead of one over Dialer; nil in general.
 	Transport http.RoundTripper
-	// BaseURL defaults to DefaultBaseURL.
+	// BaseURL defaults to DefaultBaseURL, for dialers that ignore the host name.
 	BaseURL string
 	// Token is the cluster's RAY_AUTH_TOKEN; empty where authentication is off.
 	Token string
@@ -48,6 +51,7 @@ type Options struct {
 // Client talks to one Ray head.
 type Client struct {
 	http    *http.Client
+	dialer  Dialer
 	baseURL string
 	token   string
 	sleep   func(context.Context, time.Duration) error
@@ -57,9 +61,16 @@ type Client struct {
 func New(options Options) *Client {
 	client := &Client{
 		http:    &http.Client{Transport: options.Transport},
+		dialer:  options.Dialer,
 		baseURL: options.BaseURL,
 		token:   options.Token,
 		sleep:   options.Sleep,
+	}
+	if client.dialer == nil {
+		client.dialer = &net.Dialer{Timeout: requestTimeout}
+	}
+	if client.http.Transport == nil {
+		client.http.Transport = NewTransport(client.dialer)
 	}
 	if client.baseURL == "" {
 		client.baseURL = DefaultBaseURL

@@ -172,6 +172,26 @@ func (c *Client) RequestStop(ctx context.Context, id string) error {
 	return nil
 }
 
+// DeleteJob removes the record of a job that has ended; a job that is active is ErrStillActive. The log
+// files stay, so that another job with the same id would append to them: never use an id again.
+func (c *Client) DeleteJob(ctx context.Context, id string) error {
+	job, err := c.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !job.Status.Final() { // Ray would answer 500
+		return fmt.Errorf("deleting Ray job %q: %w: %s", id, ErrStillActive, job.Status)
+	}
+	err = c.repeat(ctx, func() error {
+		_, err := c.do(ctx, http.MethodDelete, jobsPath+id, nil)
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrNotFound) { // a lost reply to a deletion that was done
+		return fmt.Errorf("deleting Ray job %q: %w", id, err)
+	}
+	return nil
+}
+
 // stopPoll is the time between two polls of a job that is stopping; the head kills it within 3 s.
 const stopPoll = time.Second
 

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -47,6 +48,8 @@ type Submitter struct {
 	Token string
 	// EvidenceDir is the local folder for reports and logs.
 	EvidenceDir string
+	// FailFast reports whether a job is stopped as soon as its verdict can no longer become efa.
+	FailFast bool
 	// Leave reports whether a job keeps running when the context of Run ends. Otherwise it is stopped.
 	Leave bool
 	// Again is the command that reports suggest to run the job again.
@@ -54,6 +57,8 @@ type Submitter struct {
 	Clock evidence.Clock
 	// Log shows one line of progress.
 	Log func(line string)
+	// Output receives the job's output while it runs; nil for nobody.
+	Output io.Writer
 }
 
 // Result is a judged run.
@@ -169,9 +174,17 @@ func (s Submitter) upload(ctx context.Context, folder string, env rayapi.Runtime
 func (s Submitter) finish(
 	ctx context.Context, id script.Identity, session string, want Expected,
 ) (Result, error) {
+	run := evidence.Run{
+		Expected: evidence.Expected{
+			SubmissionID: id.SubmissionID, Nonce: id.Nonce, WorldSize: want.WorldSize, Nodes: want.Nodes,
+		},
+		Script: true, Again: s.Again, Provider: want.Provider, CountersAbsent: true,
+	}
 	collector := evidence.NewCollector(s.Ray, id.SubmissionID)
+	defer s.showOutput(ctx, id.SubmissionID)()
 	end, err := follow.Job{
-		Ray: s.Ray, ID: id.SubmissionID, Session: session, Deadline: want.Deadline, Clock: s.Clock, Log: s.Log,
+		Ray: s.Ray, ID: id.SubmissionID, Session: session, Deadline: want.Deadline,
+		Watch: evidence.NewWatch(run), FailFast: s.FailFast, Clock: s.Clock, Log: s.Log,
 	}.Wait(ctx, collector)
 	switch {
 	case ctx.Err() != nil:
@@ -184,14 +197,9 @@ func (s Submitter) finish(
 	if ctx.Err() != nil {
 		return Result{}, s.interrupted(ctx, id.SubmissionID)
 	}
-	files := evidence.Redact(collector.Files(), s.Token)
-	judgement, err := evidence.Judge(ctx, evidence.Run{
-		Expected: evidence.Expected{
-			SubmissionID: id.SubmissionID, Nonce: id.Nonce, WorldSize: want.WorldSize, Nodes: want.Nodes,
-		},
-		Script: true, Again: s.Again, Provider: want.Provider, Status: end.Job.Status, Files: files, Gaps: gaps,
-		CountersAbsent: true,
-	})
+	run.Status, run.Gaps = end.Job.Status, gaps
+	run.Files = evidence.Redact(collector.Files(), s.Token)
+	judgement, err := evidence.Judge(ctx, run)
 	if err != nil {
 		return Result{}, err
 	}
@@ -204,14 +212,60 @@ func (s Submitter) finish(
 	}
 	result.ReportPath, err = evidence.Archive(s.EvidenceDir, evidence.Bundle{
 		SubmissionID: id.SubmissionID, Nonce: id.Nonce, Job: end.Job, Result: judgement.Result,
-	}, result.Report, files, evidence.RedactText(log, s.Token))
+	}, result.Report, run.Files, evidence.RedactText(log, s.Token))
 	return result, err
+}
+
+// outputRest is how long the rest of the output of a job that has ended may take.
+const outputRest = 10 * time.Second
+
+// showOutput copies the job's output in the background. The returned function waits for its end.
+func (s Submitter) showOutput(ctx context.Context, id string) (wait func()) {
+	if s.Output == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// driver.log has all of it, next to the report.
+		_ = s.Ray.TailDriverLog(ctx, id, redactor{s.Output, s.Token}) //nolint:errcheck // see above
+	}()
+	return func() {
+		defer cancel()
+		select {
+		case <-done:
+		case <-ctx.Done():
+		case <-time.After(outputRest):
+		}
+	}
+}
+
+// redactor removes a token from what it writes. A token that is split between two writes remains.
+type redactor struct {
+	out   io.Writer
+	token string
+}
+
+func (r redactor) Write(p []byte) (int, error) {
+	if _, err := r.out.Write(evidence.RedactText(p, r.token)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // endings returns findings about how the job ended.
 func (s Submitter) endings(end follow.Outcome, want Expected) []report.Finding {
 	var found []report.Finding
-	if end.TimedOut {
+	if end.Stopped == follow.NotEFA {
+		found = append(found, report.Finding{
+			Code: "stopped-early", Severity: report.Error,
+			Text:  fmt.Sprintf("the job was stopped after %s", end.Waited.Round(time.Second)),
+			Cause: "its logs show that the verdict could no longer become efa",
+			Next:  "fix the cause below, then " + s.Again,
+		})
+	}
+	if end.Stopped == follow.AtDeadline {
 		found = append(found, report.Finding{
 			Code: "deadline-passed", Severity: report.Error,
 			Text:  fmt.Sprintf("the job was stopped after %s", want.Deadline),

@@ -26,7 +26,7 @@ ray.init()
 print("sum", sum(ray.get([ray.remote(lambda: 1).remote() for _ in range(2)])))
 `
 	ranks = `
-import os, pathlib, socket, sys
+import os, pathlib, socket, sys, time
 import ray
 ray.init()
 
@@ -40,7 +40,8 @@ class Rank:
 texts = [path.read_bytes() for path in sorted(pathlib.Path(".").glob("*.nccl"))]
 actors = [Rank.remote() for _ in texts]
 print(ray.get([actor.run.remote(text) for actor, text in zip(actors, texts)]))
-sys.exit(int(os.environ["END"]))
+if "END" in os.environ:
+    sys.exit(int(os.environ["END"]))
 `
 	noRay = "print('hello')\n"
 )
@@ -107,6 +108,17 @@ func TestSubmitOnAPlainRayCluster(t *testing.T) {
 				assert.FileExists(t, got.ReportPath)
 			})
 		}
+		t.Run("stopped as soon as it is on TCP", func(t *testing.T) {
+			t.Parallel()
+			job := c.job(t, ranks+"time.sleep(100000)\n", ncclFiles(t, synth.SocketForced))
+			submitter := c.submitter(t)
+			submitter.FailFast = true
+			got, err := submitter.Run(t.Context(), job)
+			require.NoError(t, err)
+			assert.Equal(t, rayapi.Stopped, got.Job.Status)
+			assert.Equal(t, report.NotEFA, got.Report.Verdict)
+			assert.Equal(t, "stopped-early", firstError(got.Report))
+		})
 		t.Run("hangs until its deadline", func(t *testing.T) {
 			t.Parallel()
 			job := c.job(t, "import time\ntime.sleep(100000)\n", nil)

@@ -22,6 +22,7 @@ const submitHelp = `Run a script as a job on a Ray cluster, as "ray job submit" 
 traffic of every rank between nodes used EFA. The script needs no change. Its ranks must
 be Ray workers: Ray Train, actors or tasks.
 
+The job's output is shown on standard error, the report on standard output.
 The command copies NCCL's output of every process through Ray's log API. The report, the
 job's output and the logs are kept below --evidence-dir.
 
@@ -52,6 +53,7 @@ type submitFlags struct {
 	attach      string
 	evidenceDir string
 	onInterrupt string
+	failFast    bool
 	format      string
 	report      string
 }
@@ -84,6 +86,7 @@ func newSubmitCommand() *cobra.Command {
 	set.DurationVar(&flags.job.Deadline, "deadline", 0, "stop the job after this time, such as 30m")
 	set.StringVar(&flags.attach, "attach", "", "wait for the job with this submission id instead of submitting one")
 	set.StringVar(&flags.onInterrupt, "on-interrupt", stopJob, "what Ctrl-C does to the job: stop|leave")
+	set.BoolVar(&flags.failFast, "fail-fast", true, "stop the job as soon as its logs show that it does not use EFA")
 	set.StringVar(&flags.evidenceDir, "evidence-dir", "evidence", "folder for reports, output and logs")
 	set.StringVar(&flags.format, "format", render.Formats()[0].Name, "format of the report: "+formatNames())
 	set.StringVar(&flags.report, "report", "", "write the report to this file instead of standard output")
@@ -115,12 +118,14 @@ func (f *submitFlags) run(command *cobra.Command, args []string) error {
 	if err := errors.Join(f.problems(i >= 0)...); err != nil {
 		return err
 	}
-	ctx, errOut := command.Context(), command.ErrOrStderr()
+	ctx, errOut := command.Context(), &lockedWriter{out: command.ErrOrStderr()}
 	submitter, err := f.place.submitter(ctx)
 	if err != nil {
 		return err
 	}
 	submitter.EvidenceDir, submitter.Leave = f.evidenceDir, f.onInterrupt == leaveJob
+	submitter.FailFast = f.failFast
+	submitter.Output = errOut
 	submitter.Again = "raytrain submit " + f.place.String()
 	submitter.Clock = evidence.Clock{Now: time.Now, Sleep: sleep}
 	submitter.Log = newProgress(errOut, time.Now)

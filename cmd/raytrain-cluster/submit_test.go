@@ -55,6 +55,7 @@ func TestSubmitJudgesAJob(t *testing.T) {
 	assert.Equal(t, "python train.py --name 'a b'", sent.Entrypoint)
 	assert.Equal(t, "b=c", sent.RuntimeEnv.EnvVars["A"])
 	assert.Contains(t, errOut, "report: ")
+	assert.Contains(t, errOut, "RAY_AUTH_TOKEN=[token removed]", "the job's output is shown")
 	log, err := os.ReadFile(filepath.Join(folder, "evidence", sent.ID, "driver.log"))
 	require.NoError(t, err)
 	assert.Equal(t, "RAY_AUTH_TOKEN=[token removed]\n", string(log))

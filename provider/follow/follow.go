@@ -180,7 +180,11 @@ func progress(job rayapi.Job, elapsed time.Duration, seen sight) string {
 		line += ", " + seen.Progress.String()
 	}
 	if seen.Ranks > 0 {
-		line += fmt.Sprintf(", %d of %d ranks, verdict so far %s", seen.Ranks, seen.WorldSize, seen.Verdict)
+		line += fmt.Sprintf(", %d", seen.Ranks)
+		if seen.WorldSize > 0 { // otherwise any number is right
+			line += fmt.Sprintf(" of %d", seen.WorldSize)
+		}
+		line += fmt.Sprintf(" ranks, verdict so far %s", seen.Verdict)
 	}
 	return line
 }

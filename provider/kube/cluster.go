@@ -88,7 +88,7 @@ func (c *Cluster) Ray(
 		Config: c.config, Kubernetes: c.kubernetes, Namespace: namespace,
 		Selector: forward.HeadSelector(rayCluster), Port: rayapi.DashboardPort,
 	}
-	return rayapi.New(rayapi.Options{Transport: dialer.Transport(), Token: token}), token, nil
+	return rayapi.New(rayapi.Options{Dialer: dialer, Token: token}), token, nil
 }
 
 func (c *Cluster) token(ctx context.Context, namespace, rayCluster string) (string, error) {

@@ -44,12 +44,6 @@ func HeadSelector(rayCluster string) string {
 	return "ray.io/cluster=" + rayCluster + ",ray.io/node-type=head"
 }
 
-// Transport returns an HTTP transport over the dialer. It keeps no connection: one to a head that no
-// longer exists would block the next request.
-func (d *Dialer) Transport() *http.Transport {
-	return &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}
-}
-
 // DialContext opens a tunnel; network and address are ignored. When ctx ends it returns immediately,
 // and the tunnel is closed in the background.
 func (d *Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {

@@ -111,7 +111,7 @@ func TestRayThroughAForward(t *testing.T) {
 		backends: map[string]string{"old": "127.0.0.1:1", "head": strings.TrimPrefix(ray.URL(), "http://")},
 		created:  map[string]time.Time{"old": time.Unix(1, 0), "head": time.Unix(2, 0)},
 	}
-	client := rayapi.New(rayapi.Options{Transport: newDialer(t, kube).Transport()})
+	client := rayapi.New(rayapi.Options{Dialer: newDialer(t, kube)})
 
 	version, err := client.Version(t.Context())
 	require.NoError(t, err)
@@ -120,6 +120,16 @@ func TestRayThroughAForward(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, big, text)
 	assert.Equal(t, []string{"head:8265", "head:8265"}, kube.dialled, "each request dials the youngest head")
+
+	_, err = client.Submit(t.Context(), rayapi.Submission{ID: "train-1", Entrypoint: "true"})
+	require.NoError(t, err)
+	ray.Lock()
+	ray.AddFile("head0", "job-driver-train-1.log", []byte("hello\n"))
+	ray.Jobs["train-1"].Status = rayapi.Succeeded
+	ray.Unlock()
+	var output strings.Builder
+	require.NoError(t, client.TailDriverLog(t.Context(), "train-1", &output))
+	assert.Equal(t, "hello\n", output.String(), "a websocket goes through it too")
 }
 
 func TestNodesComplaintBecomesTheError(t *testing.T) {

@@ -3,6 +3,7 @@
 package raytest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -47,6 +52,8 @@ type Server struct {
 	Fail func(*http.Request) (status int, text string)
 	// CutLogs is the number of bytes after which downloads break off; 0: never.
 	CutLogs int
+	// TailFrames is the number of frames after which the stream of a driver's log ends; 0: none.
+	TailFrames int
 	// Requests records "METHOD path?query" of every request.
 	Requests []string
 
@@ -96,6 +103,10 @@ func (s *Server) AddFile(node, name string, text []byte) {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if id, tail := strings.CutSuffix(strings.TrimPrefix(r.URL.Path, "/api/jobs/"), "/logs/tail"); tail {
+		s.serveTail(w, r, id)
+		return
+	}
 	s.Lock()
 	defer s.Unlock()
 	s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
@@ -145,6 +156,12 @@ func (s *Server) serveJobs(w http.ResponseWriter, r *http.Request, rest string) 
 		reply(w, slices.Collect(maps.Values(s.Jobs)))
 	case s.Jobs[id] == nil:
 		http.Error(w, fmt.Sprintf("Job %s does not exist", id), http.StatusNotFound)
+	case r.Method == http.MethodDelete && !s.Jobs[id].Status.Final():
+		http.Error(w, "RuntimeError: Attempted to delete job '"+id+"', but it is in a non-terminal state "+
+			string(s.Jobs[id].Status)+".", http.StatusInternalServerError)
+	case r.Method == http.MethodDelete:
+		delete(s.Jobs, id)
+		reply(w, map[string]bool{"deleted": true})
 	case stop && r.Method == http.MethodPost:
 		job := s.Jobs[id]
 		running := !job.Status.Final()
@@ -158,6 +175,50 @@ func (s *Server) serveJobs(w http.ResponseWriter, r *http.Request, rest string) 
 		}
 		reply(w, s.Jobs[id])
 	}
+}
+
+// serveTail serves the websocket of a driver's log: frames of ten lines, from the first byte, until
+// the job has ended, or until TailFrames were sent.
+func (s *Server) serveTail(w http.ResponseWriter, r *http.Request, id string) {
+	s.Lock()
+	s.Requests = append(s.Requests, r.Method+" "+r.URL.RequestURI())
+	job, denied := s.Jobs[id], s.Token != "" && r.Header.Get("Authorization") != "Bearer "+s.Token
+	s.Unlock()
+	switch {
+	case denied:
+		http.Error(w, "Unauthorized: Missing authentication token", http.StatusUnauthorized)
+		return
+	case job == nil:
+		http.Error(w, "Job "+id+" does not exist", http.StatusNotFound)
+		return
+	}
+	conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
+	if err != nil {
+		return // it has answered
+	}
+	defer conn.Close()
+	for sent, frames := 0, 0; ; {
+		s.Lock()
+		text := s.Files[job.DriverNodeID]["job-driver-"+id+".log"][sent:]
+		final := job.Status.Final()
+		limit := s.TailFrames
+		s.Unlock()
+		if frames == limit && limit > 0 || !utf8.Valid(text) || final && len(text) == 0 {
+			break
+		}
+		lines := bytes.SplitAfterN(text, []byte("\n"), 11)
+		frame := bytes.Join(lines[:min(10, len(lines))], nil)
+		if len(frame) == 0 {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if conn.WriteMessage(websocket.TextMessage, frame) != nil {
+			return
+		}
+		sent, frames = sent+len(frame), frames+1
+	}
+	// Ray closes with 1000 whatever the reason.
+	_ = conn.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")) //nolint:errcheck // the client's loss
 }
 
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
