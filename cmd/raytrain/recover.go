@@ -34,11 +34,17 @@ type identity struct {
 const projectName = "ray-train-efa"
 
 func (f *stackFlags) identity(ctx context.Context, p recovery.Pulumi) (identity, error) {
-	region, regionErr := p.Config(ctx, "awsRegion")
-	cluster, clusterErr := p.Config(ctx, "clusterName")
-	stack, stackErr := p.StackName(ctx)
-	if err := errors.Join(regionErr, clusterErr, stackErr); err != nil {
+	region, err := p.Config(ctx, "awsRegion")
+	if err != nil {
 		return identity{}, fmt.Errorf("reading the settings of the stack: %w", err)
+	}
+	cluster, err := p.Config(ctx, "clusterName")
+	if err != nil {
+		return identity{}, fmt.Errorf("reading the settings of the stack: %w", err)
+	}
+	stack, err := p.StackName(ctx)
+	if err != nil {
+		return identity{}, fmt.Errorf("reading the name of the stack: %w", err)
 	}
 	return identity{region: region, cluster: cluster, tags: owned.StackTags(projectName, stack)}, nil
 }
@@ -125,8 +131,8 @@ func recoverStack(command *cobra.Command, flags stackFlags, action recovery.Acti
 		fmt.Fprintf(out, "%d left outside the state; next: raytrain recover --import, then pulumi up; "+
 			"or raytrain recover --delete\n", len(unresolved))
 	} else {
-		fmt.Fprintf(out, "%d could not be decided, see above; next: delete them by hand if they exist, "+
-			"then pulumi refresh --clear-pending-creates\n", len(unresolved))
+		fmt.Fprintf(out, "%d could not be decided, and the state no longer mentions them; next: look for "+
+			"those above that are unknown, and delete them by hand if they exist\n", len(unresolved))
 	}
 	return &exit.Error{Code: exitLeft}
 }

@@ -112,28 +112,19 @@ func (s *State) status(urn string) string {
 	return ""
 }
 
-// resolve returns the state in which the leftovers that were found are resources, and without
-// pending operations, except those whose leftovers are unknown.
+// resolve returns the state in which the leftovers that were found are resources. It has no pending
+// operations: `pulumi stack import` would drop those that were creating.
 func (s *State) resolve(leftovers []Leftover) ([]byte, error) {
-	resources, pending := slices.Clone(s.resources), []json.RawMessage{}
+	resources := slices.Clone(s.resources)
 	for _, left := range leftovers {
-		switch left.Status {
-		case Found:
-			adopted, err := left.adopt()
-			if err != nil {
-				return nil, err
-			}
-			resources = append(resources, adopted)
-		case Unknown:
-			kept, err := json.Marshal(struct {
-				Resource json.RawMessage `json:"resource"`
-				Type     string          `json:"type"`
-			}{left.operation.raw, left.operation.Type})
-			if err != nil {
-				return nil, fmt.Errorf("encoding a pending operation: %w", err)
-			}
-			pending = append(pending, kept)
+		if left.Status != Found {
+			continue
 		}
+		adopted, err := left.adopt()
+		if err != nil {
+			return nil, err
+		}
+		resources = append(resources, adopted)
 	}
 	deployment := map[string]json.RawMessage{}
 	for key, value := range s.deployment {
@@ -148,7 +139,7 @@ func (s *State) resolve(leftovers []Leftover) ([]byte, error) {
 		key   string
 		value any
 	}{
-		{deployment, "resources", resources}, {deployment, "pending_operations", pending},
+		{deployment, "resources", resources}, {deployment, "pending_operations", []operation{}},
 		{document, "deployment", deployment},
 	} {
 		encoded, err := json.Marshal(part.value)
