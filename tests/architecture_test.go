@@ -46,7 +46,7 @@ func parts() []part {
 			"internal/capacity", "internal/refusal", "internal/region", "internal/screen",
 		}},
 		{folder: "internal/settings", imports: []string{
-			"internal/image", "internal/refusal", "internal/region", "jobs/train",
+			"internal/image", "internal/refusal", "internal/region", "jobs",
 		}},
 		{folder: "internal/capacity", without: withoutPlatform,
 			imports: []string{"internal/refusal", "internal/region"}},
@@ -60,7 +60,7 @@ func parts() []part {
 		{folder: "provider/evidence", without: withoutPlatform,
 			imports: []string{"internal/refusal", "nccl", "rayapi"}},
 		{folder: "provider/follow", without: withoutPlatform,
-			imports: []string{"provider/evidence", "rayapi"}},
+			imports: []string{"nccl/report", "provider/evidence", "rayapi"}},
 		{folder: "rayapi", without: withoutPlatform},
 		{folder: "rayapi/forward", imports: []string{"rayapi"}},
 		// The verdict.
