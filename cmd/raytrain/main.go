@@ -18,6 +18,7 @@ to TCP without an error: the job succeeds and runs at about half the speed.
 
   verdict   read the NCCL logs of any run and report whether it used EFA
   submit    run a job on any Ray cluster and report whether it used EFA
+  status    show the job of a stack or RayCluster, its verdict so far, and the cost
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
   image     choose the container image that the stack runs, by digest
   recover   find what a killed update left, and import or delete it
@@ -40,7 +41,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newImageCommand(), newRehearseCommand(),
+	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newStatusCommand(), newImageCommand(), newRehearseCommand(),
 		newRecoverCommand(), newDestroyCheckCommand())
 	usage.Install(root)
 	return root

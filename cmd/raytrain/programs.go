@@ -62,3 +62,14 @@ func become(program, command string, args []string) error {
 	}
 	return fmt.Errorf("starting %s with %q: %w", command, program, err)
 }
+
+// newStatusCommand returns `raytrain status`.
+func newStatusCommand() *cobra.Command {
+	return newProgramCommand(clusterProgram, &cobra.Command{
+		Use:   "status",
+		Short: "Show the training job of a cluster, its verdict so far, and the cost",
+		Long: `Show the newest training job of a stack or RayCluster, the verdict on its evidence so
+far, nodes, pods and cost. "raytrain status --help" lists its flags.`,
+		Example: `  raytrain status --watch`,
+	})
+}
