@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -94,7 +95,7 @@ func startHead(t *testing.T, bin string) *rayapi.Client {
 			return nil
 		case <-time.After(time.Second):
 		}
-		if serves(t.Context(), client) {
+		if serves(t.Context(), client, ports[3]) {
 			return client
 		}
 	}
@@ -102,15 +103,23 @@ func startHead(t *testing.T, bin string) *rayapi.Client {
 	return nil
 }
 
-// serves reports whether the head serves and its node is alive.
-func serves(ctx context.Context, client *rayapi.Client) bool {
+// serves reports whether the head serves, its node is alive, and its Ray Client server listens: on a
+// busy machine that one gives up late, and the whole head ends with it.
+func serves(ctx context.Context, client *rayapi.Client, clientPort int) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if _, err := client.Version(ctx); err != nil {
 		return false
 	}
 	nodes, err := client.Nodes(ctx)
-	return err == nil && len(nodes) == 1 && nodes[0].State == rayapi.Alive
+	if err != nil || len(nodes) != 1 || nodes[0].State != rayapi.Alive {
+		return false
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(nodes[0].IP, strconv.Itoa(clientPort)))
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
 }
 
 func freePorts(t *testing.T, count int) []int {
