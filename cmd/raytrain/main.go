@@ -42,7 +42,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newStatusCommand(), newImageCommand(), newRehearseCommand(),
-		newRecoverCommand(), newDestroyCheckCommand())
+		newRecoverCommand(), newDestroyCheckCommand(), newDrillCommand())
 	usage.Install(root)
 	return root
 }

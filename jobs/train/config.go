@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 )
 
@@ -19,6 +20,20 @@ const (
 
 // Devices returns all Devices, in the order of help texts.
 func Devices() []Device { return []Device{CUDA, CPU} }
+
+// Strategy is how one model is trained on many ranks.
+type Strategy string
+
+// FSDP2 is torch's fully_shard. FSDP1 is Ray Train's prepare_model with torch's size policy, for GPUs
+// only. DDP keeps the whole model on each rank.
+const (
+	FSDP2 Strategy = "fsdp2"
+	FSDP1 Strategy = "fsdp1"
+	DDP   Strategy = "ddp"
+)
+
+// Strategies returns all Strategies, in the order of help texts.
+func Strategies() []Strategy { return []Strategy{FSDP2, FSDP1, DDP} }
 
 // Config is what the job computes: the part of RAYTRAIN_CONFIG that the stack's settings choose.
 // A new setting is a field here, a row in Options and the code's new digest in equivalent.
@@ -41,6 +56,20 @@ type Config struct {
 	WrapMinParameters int `pulumi:"wrapMinParameters"`
 	// MaxFailures is how often Ray Train may restart the workers.
 	MaxFailures int `pulumi:"maxFailures"`
+	// Strategy is how the model is distributed.
+	Strategy Strategy `pulumi:"strategy,optional"`
+	// GradientCheckpointing computes activations again in the backward pass, to save memory.
+	GradientCheckpointing bool `pulumi:"gradientCheckpointing,optional"`
+	// Compile uses torch.compile on each layer.
+	Compile bool `pulumi:"compile,optional"`
+	// CheckpointEvery is the number of steps between two checkpoints; 0 saves none.
+	CheckpointEvery int `pulumi:"checkpointEvery,optional"`
+	// StoragePath is where checkpoints are stored: a folder that all nodes share, or a URI that pyarrow
+	// can open, such as s3://bucket/runs. Empty means a folder of each node.
+	StoragePath string `pulumi:"storagePath,optional"`
+	// RunName names the run in the storage. A run continues at the last checkpoint of its name. Empty
+	// means the submission's id, which is new for each attempt.
+	RunName string `pulumi:"runName,optional"`
 }
 
 // Defaults returns a Config with the values that are not settings of the stack.
@@ -52,6 +81,7 @@ func Defaults() Config {
 		WrapMinParameters: 10_000_000,
 		// A restart would create evidence of two runs.
 		MaxFailures: 0,
+		Strategy:    FSDP2,
 	}
 }
 
@@ -79,6 +109,43 @@ func (c Config) Options() []Option {
 		oneOf("device", c.Device, Devices()),
 		atLeast("wrapMinParameters", c.WrapMinParameters, 1),
 		atLeast("maxFailures", c.MaxFailures, 0),
+		c.strategy(),
+		{Name: "gradientCheckpointing", Value: c.GradientCheckpointing, Unset: false, valid: true},
+		{Name: "compile", Value: c.Compile, Unset: false, valid: true},
+		since(atLeast("checkpointEvery", c.CheckpointEvery, 0), 0),
+		text("storagePath", c.StoragePath, storagePath, "an absolute folder, or a URI such as s3://bucket/runs"),
+		text("runName", c.RunName, runName, "1 to 63 characters of a-z, 0-9 and -"),
+	}
+}
+
+// strategy returns the option of a Strategy. FSDP1 raises an error without GPUs.
+func (c Config) strategy() Option {
+	value := c.Strategy
+	if value == "" {
+		value = FSDP2 // of a state without this value
+	}
+	option := since(oneOf("strategy", value, Strategies()), FSDP2)
+	if value == FSDP1 && c.Device == CPU {
+		option.valid, option.allowed = false, `"fsdp1" with device "cuda" only; "fsdp2" or "ddp" with "cpu"`
+	}
+	return option
+}
+
+// since returns an option that was added after the first release, with its default.
+func since(option Option, unset any) Option {
+	option.Unset = unset
+	return option
+}
+
+var (
+	storagePath = regexp.MustCompile(`^(/|[a-z0-9]+://).`)
+	runName     = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
+)
+
+func text(name, value string, form *regexp.Regexp, allowed string) Option {
+	return Option{
+		Name: name, Value: value, Unset: "", valid: value == "" || form.MatchString(value),
+		allowed: allowed + ", or empty",
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,7 +37,8 @@ func TestOptionsHoldEveryField(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for field := range reflect.TypeFor[train.Config]().Fields() {
-		names = append(names, field.Tag.Get("pulumi"))
+		name, _, _ := strings.Cut(field.Tag.Get("pulumi"), ",")
+		names = append(names, name)
 	}
 	var options []string
 	for _, option := range train.Defaults().Options() {
@@ -50,9 +52,34 @@ func TestValidateNamesEveryProblem(t *testing.T) {
 	good := train.Defaults()
 	good.Model, good.Steps, good.BatchSize, good.SequenceLength, good.Device = "tiny", 2, 1, 2, train.CPU
 	require.NoError(t, good.Validate())
-	err := train.Config{Seed: -1, MaxFailures: -1}.Validate()
+	err := train.Config{
+		Seed: -1, MaxFailures: -1, Strategy: "fsdp3", CheckpointEvery: -1, StoragePath: "runs", RunName: "A b",
+	}.Validate()
 	require.ErrorIs(t, err, train.ErrInvalid)
 	for _, option := range good.Options() {
+		if _, anyValue := option.Value.(bool); anyValue {
+			continue
+		}
 		assert.ErrorContains(t, err, option.Name+" ")
+	}
+}
+
+func TestFSDP1NeedsGPUs(t *testing.T) {
+	t.Parallel()
+	config := train.Defaults()
+	config.Model, config.Steps, config.BatchSize, config.SequenceLength = "tiny", 2, 1, 2
+	config.Device, config.Strategy = train.CUDA, train.FSDP1
+	require.NoError(t, config.Validate())
+	config.Device = train.CPU
+	require.ErrorContains(t, config.Validate(), `strategy fsdp1 is not allowed; allowed: "fsdp1" with device "cuda" only`)
+}
+
+// A proof made before these options existed must stay valid: absent means the default.
+func TestNewOptionsAtTheirDefaultChangeNothing(t *testing.T) {
+	t.Parallel()
+	for _, config := range []train.Config{train.Defaults(), {}} {
+		for _, option := range config.Options()[9:] {
+			assert.Equal(t, option.Unset, option.Value, option.Name)
+		}
 	}
 }

@@ -55,6 +55,33 @@ type Result struct {
 	Steps          int      `json:"steps"`
 	FinalLoss      *float64 `json:"finalLoss"`
 	WorldSize      int      `json:"worldSize"`
+	Strategy       string   `json:"strategy,omitempty"`
+	// TokensPerSecond is that of all ranks together.
+	TokensPerSecond *float64 `json:"tokensPerSecond,omitempty"`
+	// MFU is the share of the device's peak that the model's operations use; nil when the peak is not
+	// known.
+	MFU *float64 `json:"mfu,omitempty"`
+	// StepSeconds is the time of each measured step, the last 1000 at most.
+	StepSeconds []float64 `json:"stepSeconds,omitempty"`
+	// Split divides one step of rank 0, as torch's profiler saw it; nil without a GPU.
+	Split *Split `json:"split,omitempty"`
+	// ResumedAtStep is the step of the checkpoint that the last attempt continued at; 0 for none.
+	ResumedAtStep int `json:"resumedAtStep,omitempty"`
+	// LostSteps is the number of steps that were computed twice because of restarts.
+	LostSteps int `json:"lostSteps,omitempty"`
+	// SecondsToRecover is the time from the last step before a restart to the first one after it.
+	SecondsToRecover *float64 `json:"secondsToRecover,omitempty"`
+	// Goodput is the time that all steps take at the measured speed, as a share of the time since the
+	// first attempt began.
+	Goodput *float64 `json:"goodput,omitempty"`
+}
+
+// Split is the time of the GPU kernels in one step, in seconds. Computation and communication
+// overlap; the exposed part of the communication is what a faster network could save at most.
+type Split struct {
+	Compute              float64 `json:"computeSeconds"`
+	Communication        float64 `json:"communicationSeconds"`
+	ExposedCommunication float64 `json:"exposedCommunicationSeconds"`
 }
 
 // Judgement is the outcome for one run.

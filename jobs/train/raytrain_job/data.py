@@ -21,6 +21,11 @@ class Tokens:
         self._device = device
         self._generator = torch.Generator().manual_seed(seed * 1_000_003 + rank)
 
+    def skip(self, batches: int) -> None:
+        """Continue as if that many batches had been returned."""
+        for _ in range(batches):
+            torch.randint(0, _RANGE, self._shape, generator=self._generator)
+
     def next(self) -> Tensor:
         """Return one batch, [batch size, length + 1]: inputs and, shifted by one, targets."""
         columns = [torch.randint(0, _RANGE, self._shape, generator=self._generator)]

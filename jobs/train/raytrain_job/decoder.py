@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from raytrain_job.model import ModelSize
 
@@ -71,6 +72,8 @@ class Decoder(nn.Module):
     def __init__(self, size: ModelSize) -> None:
         super().__init__()
         self.size = size
+        # Whether the backward pass computes each layer again instead of keeping its activations.
+        self.checkpointing = False
         self.embedding = nn.Embedding(size.vocabulary, size.hidden)
         self.layers = nn.ModuleList(Layer(size) for _ in range(size.layers))
         self.norm = nn.RMSNorm(size.hidden, eps=size.norm_epsilon)
@@ -88,8 +91,12 @@ class Decoder(nn.Module):
         inputs, targets = tokens[:, :-1], tokens[:, 1:]
         cosine, sine = rotation(self.size, inputs.shape[1], inputs.device)
         hidden = self.embedding(inputs)
+        cosine, sine = cosine.to(hidden.dtype), sine.to(hidden.dtype)
         for layer in self.layers:
-            hidden = layer(hidden, cosine.to(hidden.dtype), sine.to(hidden.dtype))
+            if self.checkpointing:
+                hidden = checkpoint(layer, hidden, cosine, sine, use_reentrant=False)
+            else:
+                hidden = layer(hidden, cosine, sine)
         logits = functional.linear(self.norm(hidden), self.embedding.weight)
         return functional.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
 

@@ -16,8 +16,8 @@ CLUSTER_WAIT_SECONDS = 60.0
 # Placement is checked before, so a worker group that does not start within Ray's 60 s will not
 # start at all. Without a limit Ray retries forever.
 CONTROLLER_FAILURE_LIMIT = 0
-# The folder of Ray Train's reports. The job saves no checkpoint, so nothing needs to be shared
-# between nodes or to outlive the head's pod.
+# The folder of Ray Train's reports when no other is set. Checkpoints that must survive a node need
+# one that all nodes share.
 STORAGE = "/tmp/raytrain-storage"
 
 
@@ -26,19 +26,33 @@ class ClusterError(RuntimeError):
 
 
 class Starts:
-    """Counts how often each rank has started; an actor next to the driver.
+    """Keeps what a restarted rank must know of the attempts before it; an actor next to the driver.
 
-    Ray Train does not give a worker the number of earlier attempts of the same run.
+    Ray Train gives a worker neither the number of earlier attempts of the same run nor their
+    progress.
     """
 
     def __init__(self) -> None:
         self._starts: dict[int, int] = {}
+        self._first = time.time()
+        self._steps = 0
+        self._reached_at = self._first
 
     def next(self, rank: int) -> int:
         """Return the number of earlier starts of this rank."""
         earlier = self._starts.get(rank, 0)
         self._starts[rank] = earlier + 1
+        if rank == 0 and earlier == 0:
+            self._first = time.time()
         return earlier
+
+    def reach(self, steps: int) -> None:
+        """Record that rank 0 has finished that many steps."""
+        self._steps, self._reached_at = steps, time.time()
+
+    def history(self) -> dict[str, float]:
+        """Return when the first attempt started, and how far the attempts came."""
+        return {"firstStart": self._first, "steps": self._steps, "reachedAt": self._reached_at}
 
 
 def drive(settings: Settings) -> dict[str, Any]:
@@ -65,8 +79,9 @@ def drive(settings: Settings) -> dict[str, Any]:
             placement_strategy="SPREAD",
         ),
         run_config=RunConfig(
-            name=settings.identity.submission_id,
-            storage_path=STORAGE,
+            # A run of the same name in the same storage continues at its last checkpoint.
+            name=config.run_name or settings.identity.submission_id,
+            storage_path=config.storage_path or STORAGE,
             failure_config=FailureConfig(
                 max_failures=config.max_failures, controller_failure_limit=CONTROLLER_FAILURE_LIMIT
             ),
@@ -108,5 +123,6 @@ def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
 
 
 def result_line(result: dict[str, Any]) -> str:
-    """Return the driver's last line, which the provider shows."""
-    return "RAYTRAIN_RESULT " + json.dumps(result)
+    """Return the driver's last line, which the provider shows, without the time of each step."""
+    short = {name: value for name, value in result.items() if name != "stepSeconds"}
+    return "RAYTRAIN_RESULT " + json.dumps(short)

@@ -16,6 +16,7 @@ from typing import Any
 from raytrain_job.model import MODELS
 
 DEVICES = ("cuda", "cpu")
+STRATEGIES = ("fsdp2", "fsdp1", "ddp")
 
 
 class SettingsError(ValueError):
@@ -31,12 +32,14 @@ class Identity:
     attempt: int
 
 
-def _integer(least: int) -> Any:
+def _integer(least: int, default: Any = MISSING) -> Any:
     # bool is an int in Python, and true is never a number here.
     def valid(value: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
-    return field(metadata={"valid": valid, "wanted": f"a whole number of {least} or more"})
+    return field(
+        default=default, metadata={"valid": valid, "wanted": f"a whole number of {least} or more"}
+    )
 
 
 def _positive() -> Any:
@@ -47,9 +50,25 @@ def _positive() -> Any:
     return field(metadata={"valid": valid, "wanted": "a number above 0"})
 
 
-def _choice(allowed: tuple[str, ...]) -> Any:
+def _choice(allowed: tuple[str, ...], default: Any = MISSING) -> Any:
     wanted = "one of " + ", ".join(allowed)
-    return field(metadata={"valid": lambda value: value in allowed, "wanted": wanted})
+    return field(
+        default=default, metadata={"valid": lambda value: value in allowed, "wanted": wanted}
+    )
+
+
+def _switch() -> Any:
+    return field(
+        default=False,
+        metadata={"valid": lambda value: isinstance(value, bool), "wanted": "true or false"},
+    )
+
+
+def _text(pattern: str, wanted: str) -> Any:
+    def valid(value: Any) -> bool:
+        return value == "" or (isinstance(value, str) and re.fullmatch(pattern, value) is not None)
+
+    return field(default="", metadata={"valid": valid, "wanted": wanted})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +88,13 @@ class Config:
     world_size: int = _integer(1)
     nodes: int = _integer(1)
     gpus_per_node: int = _integer(1)
+    strategy: str = _choice(STRATEGIES, "fsdp2")
+    gradient_checkpointing: bool = _switch()
+    compile: bool = _switch()
+    # Steps between two checkpoints; 0 saves none.
+    checkpoint_every: int = _integer(0, 0)
+    storage_path: str = _text(r"(/|[a-z0-9]+://).+", "an absolute folder or a URI, such as s3://bucket/runs")
+    run_name: str = _text(r"[a-z0-9-]{1,63}", "1 to 63 characters of a-z, 0-9 and -")
 
     @property
     def warmup_steps(self) -> int:
@@ -142,6 +168,12 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
             f"worldSize is {config.world_size}: give nodes x gpusPerNode = "
             f"{config.nodes * config.gpus_per_node}, one rank for each GPU"
         )
+    if config is not None and config.strategy == "fsdp1":
+        # Without a GPU, Ray Train's FSDP1 raises; with one rank it silently does not shard.
+        if config.device != "cuda":
+            problems.append("strategy is 'fsdp1': it needs device cuda; give fsdp2 or ddp for a CPU")
+        if config.world_size == 1:
+            problems.append("strategy is 'fsdp1': it needs a worldSize of 2 or more")
     return config
 
 

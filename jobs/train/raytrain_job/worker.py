@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -34,7 +35,11 @@ def train(options: dict[str, Any]) -> dict[str, Any] | None:
     check_places(places, settings.config)
 
     report = evidence.Progress(directory) if placement.rank == 0 else None
-    result = run(settings.config, placement.rank, placement.world_size, device, report)
+    result = run(
+        settings.config, placement.rank, placement.world_size, device, report, options["starts"]
+    )
+    short = {name: value for name, value in result.items() if name != "stepSeconds"}
+    _print(f"SUCCESS rank {placement.rank} of {placement.world_size}: " + json.dumps(short))
     if placement.rank != 0:
         return None
     evidence.write_json(directory / "result.json", result)
@@ -64,49 +69,120 @@ def run(
     world_size: int,
     device: torch.device,
     progress: evidence.Progress | None = None,
+    starts: Any = None,
 ) -> dict[str, Any]:
-    """Train, and return speed and loss. Requires torch's process group."""
+    """Train, and return speed and loss. Requires torch's process group.
+
+    starts is the driver's actor; without it nothing of an earlier attempt is known.
+    """
     import torch
     import torch.distributed as distributed
-    from torch.distributed.device_mesh import init_device_mesh
 
-    from raytrain_job import data, sharding
-    from raytrain_job.model import MODELS, build
+    from raytrain_job import checkpoint, data
+    from raytrain_job.metrics import Kernels, StepClock
+    from raytrain_job.parallel import autocast, parallel_model
 
     torch.manual_seed(config.seed)
-    mesh = init_device_mesh(device.type, (world_size,))
-    with torch.device("meta"):
-        model = build(MODELS[config.model])
-    sharding.shard(model, config.wrap_min_parameters, mesh)
-    model.to_empty(device=device)
-    sharding.initialise(model, config.seed, rank)
+    model = parallel_model(config, rank, world_size, device)
     optimizer = torch.optim.AdamW(model.parameters(), **config.optimizer)
+    first = checkpoint.restore(model, optimizer) if config.checkpoint_every else 0
+    history = _history(starts) if rank == 0 else None
     tokens = data.Tokens(config.seed, rank, config.batch_size, config.sequence_length, device)
+    tokens.skip(first)
+    if first >= config.steps:
+        raise RuntimeError(
+            f"the run's last checkpoint has {first} steps, and steps is {config.steps}: "
+            "give more steps, or another runName"
+        )
 
-    started = 0.0
+    warm = first + min(config.warmup_steps, config.steps - first - 1)
+    clock, kernels, started, resumed_at = StepClock(device), Kernels(device), 0.0, None
     loss = torch.zeros((), device=device)
-    for step in range(config.steps):
-        if step == config.warmup_steps:
+    for step in range(first, config.steps):
+        if step == warm:
             _synchronize(device)
             started = time.monotonic()
-        loss = model(tokens.next())
-        loss.backward()
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+            clock.mark()
+        with kernels.recording(step == warm - 1 and rank == 0):
+            with autocast(config, device):
+                loss = model(tokens.next())
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if step >= warm:
+            clock.mark()
         if progress is not None and progress.due():
             progress.write(step + 1, config.steps, loss.item())
-        if rank == 0 and (step == 0 or (step + 1) % max(1, config.steps // 10) == 0):
+        if rank == 0 and (step == first or (step + 1) % max(1, config.steps // 10) == 0):
             _print(f"step {step + 1} of {config.steps}: loss {loss.item():.4f} on rank 0")
+        if config.checkpoint_every:
+            if step == first:
+                resumed_at = time.time()
+            if rank == 0 and starts is not None:
+                starts.reach.remote(step + 1)
+            if (step + 1) % config.checkpoint_every == 0:
+                checkpoint.save(model, optimizer, step + 1)
     _synchronize(device)
     seconds = time.monotonic() - started
 
     mean_loss = loss.detach().float().clone()
     distributed.all_reduce(mean_loss)
-    return {
-        "stepsPerSecond": round((config.steps - config.warmup_steps) / seconds, 4),
+    measured = config.steps - warm
+    result = {
+        "stepsPerSecond": round(measured / seconds, 4),
         "steps": config.steps,
         "finalLoss": round(mean_loss.item() / world_size, 4),
         "worldSize": world_size,
+        "strategy": config.strategy,
+        "stepSeconds": clock.seconds(),
+        "resumedAtStep": first,
+        "split": kernels.split(),
+    }
+    result |= _efficiency(config, world_size, device, measured / seconds)
+    if history is not None:
+        result |= _recovery(history, first, resumed_at, config.steps, seconds / measured)
+    return result
+
+
+def _efficiency(
+    config: Config, world_size: int, device: torch.device, steps_per_second: float
+) -> dict[str, Any]:
+    """Return tokens per second, and the share of the device's peak where that is known."""
+    import torch
+
+    from raytrain_job.metrics import flops_per_token, peak_flops
+    from raytrain_job.model import MODELS
+
+    per_rank = steps_per_second * config.batch_size * config.sequence_length
+    peak = peak_flops(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+    used = per_rank * flops_per_token(MODELS[config.model], config.sequence_length)
+    return {
+        "tokensPerSecond": round(per_rank * world_size, 1),
+        "mfu": None if peak is None else round(used / peak, 4),
+    }
+
+
+def _history(starts: Any) -> dict[str, float] | None:
+    import ray
+
+    return None if starts is None else ray.get(starts.history.remote())
+
+
+def _recovery(
+    history: dict[str, float], first: int, resumed_at: float | None, steps: int, mean: float
+) -> dict[str, Any]:
+    """Return what restarts cost: lost steps, seconds without progress, and goodput.
+
+    Goodput is the time that all steps take at the measured speed, as a share of the time since the
+    first attempt began.
+    """
+    lost = int(history["steps"]) - first
+    recovered = resumed_at is not None and history["steps"] > 0
+    elapsed = time.time() - history["firstStart"]
+    return {
+        "lostSteps": max(0, lost),
+        "secondsToRecover": round(resumed_at - history["reachedAt"], 3) if recovered else None,
+        "goodput": round(min(1.0, steps * mean / elapsed), 4) if elapsed > 0 else None,
     }
 
 

@@ -70,5 +70,5 @@ class EntryTest(unittest.TestCase):
         self.assertNotIn("Traceback", errors.getvalue())
 
     def test_result_line(self) -> None:
-        name, _, text = result_line({"steps": 50}).partition(" ")
+        name, _, text = result_line({"steps": 50, "stepSeconds": [0.1]}).partition(" ")
         self.assertEqual(("RAYTRAIN_RESULT", {"steps": 50}), (name, json.loads(text)))

@@ -36,6 +36,14 @@ class SettingsTest(unittest.TestCase):
             ({"device": "tpu"}, r"RAYTRAIN_CONFIG.device is 'tpu': give one of cuda, cpu"),
             ({"worldSize": 6}, r"worldSize is 6: give nodes x gpusPerNode = 8"),
             ({"maxFailures": -1}, r"RAYTRAIN_CONFIG.maxFailures is -1"),
+            ({"strategy": "fsdp3"}, r"RAYTRAIN_CONFIG.strategy is 'fsdp3': give one of fsdp2, fsdp1, ddp"),
+            ({"strategy": "fsdp1"}, r"strategy is 'fsdp1': it needs device cuda"),
+            ({"strategy": "fsdp1", "device": "cuda", "worldSize": 1, "nodes": 1, "gpusPerNode": 1},
+             r"strategy is 'fsdp1': it needs a worldSize of 2 or more"),
+            ({"compile": 1}, r"RAYTRAIN_CONFIG.compile is 1: give true or false"),
+            ({"checkpointEvery": -1}, r"RAYTRAIN_CONFIG.checkpointEvery is -1"),
+            ({"storagePath": "runs"}, r"RAYTRAIN_CONFIG.storagePath is 'runs': give an absolute folder or a URI"),
+            ({"runName": "A b"}, r"RAYTRAIN_CONFIG.runName is 'A b'"),
         ]
         for changes, want in cases:
             with self.subTest(changes=changes), self.assertRaisesRegex(SettingsError, want):

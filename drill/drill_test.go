@@ -1,0 +1,133 @@
+package drill_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/drill"
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
+	"github.com/ray-train-efa/ray-train-efa/nccl/report"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
+)
+
+func python(t *testing.T) string {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	tools, err := toolchain.LocateInstalled(root)
+	require.NoError(t, err)
+	return filepath.Join(tools.RayVenv, "bin", "python")
+}
+
+// TestDrillOnACPU runs real Ray and torch: a checkpoint that a second job continues at, and a rank
+// that is killed.
+func TestDrillOnACPU(t *testing.T) {
+	host, err := drill.Probe(t.Context(), python(t))
+	require.NoError(t, err)
+	require.NoError(t, host.Check(train.CPU))
+
+	dir := t.TempDir()
+	outcomes, err := drill.Run(t.Context(), drill.Options{
+		Python: python(t), Device: train.CPU, Ranks: 2, Model: "tiny", Steps: 8, SequenceLength: 32,
+		Cases: []string{"resumed", "killed"}, Timeout: 10 * time.Minute, Dir: dir, Log: func(line string) { t.Log(line) },
+	})
+	require.NoError(t, err)
+	require.Len(t, outcomes, 2)
+	for _, outcome := range outcomes {
+		require.Empty(t, outcome.Error, outcome.Case)
+		assert.True(t, outcome.Expected, "%+v", outcome)
+		assert.Equal(t, rayapi.Succeeded, outcome.Status, outcome.Case)
+		assert.Equal(t, report.Inconclusive, outcome.Verdict, "gloo leaves no evidence of NCCL")
+		require.NotNil(t, outcome.Result, outcome.Case)
+		assert.Positive(t, *outcome.Result.StepsPerSecond)
+		assert.FileExists(t, outcome.Report)
+	}
+	resumed, killed := outcomes[0].Result, outcomes[1].Result
+	assert.Equal(t, 4, resumed.ResumedAtStep)
+	assert.Nil(t, resumed.SecondsToRecover, "no rank restarted")
+	assert.Zero(t, killed.ResumedAtStep%4, "the last checkpoint")
+	assert.Positive(t, killed.ResumedAtStep)
+	require.NotNil(t, killed.SecondsToRecover)
+	assert.Positive(t, *killed.SecondsToRecover)
+	require.NotNil(t, killed.Goodput)
+	assert.Less(t, *killed.Goodput, 1.0)
+	left, err := filepath.Glob(filepath.Join(dir, "*", "ranks", "rank1.json"))
+	require.NoError(t, err)
+	assert.Len(t, left, 2)
+}
+
+func TestProbeOfAnInterpreterWithoutRay(t *testing.T) {
+	t.Parallel()
+	host, err := drill.Probe(t.Context(), script(t, `echo noise; echo '{"ray": "", "torch": "", "gpus": []}'`))
+	require.NoError(t, err)
+	err = host.Check(train.CUDA)
+	require.ErrorIs(t, err, drill.ErrHost)
+	assert.ErrorContains(t, err, "Python has no Ray")
+	assert.ErrorContains(t, err, "Python has no torch")
+
+	_, err = drill.Probe(t.Context(), script(t, "echo broken >&2; exit 3"))
+	assert.ErrorContains(t, err, "broken")
+
+	for device, says := range map[train.Device]string{
+		train.CUDA: "torch finds no GPU; next: run it on a host with GPUs, or raytrain drill --device cpu",
+		train.CPU:  "",
+	} {
+		err := drill.Host{Ray: "2.58.0", Torch: "2.13.0"}.Check(device)
+		if says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		assert.ErrorContains(t, err, says)
+	}
+}
+
+func script(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "python")
+	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	return path
+}
+
+func TestOptionsThatStartNothing(t *testing.T) {
+	t.Parallel()
+	good := drill.Options{
+		Python: "/absent", Device: train.CPU, Ranks: 2, Model: "tiny", Steps: 2, SequenceLength: 8, Log: func(string) {},
+	}
+	for says, change := range map[string]func(*drill.Options){
+		"1 ranks; give 2 or more":                      func(o *drill.Options) { o.Ranks = 1 },
+		`--case "efa": must be one of ["fsdp2" "ddp" `: func(o *drill.Options) { o.Cases = []string{"efa"} },
+		"steps 1 is not allowed":                       func(o *drill.Options) { o.Steps = 1 },
+		"device tpu is not allowed":                    func(o *drill.Options) { o.Device = "tpu" },
+	} {
+		options := good
+		change(&options)
+		_, err := drill.Run(t.Context(), options)
+		require.ErrorIs(t, err, drill.ErrOptions)
+		assert.ErrorContains(t, err, says)
+	}
+	_, err := drill.Run(t.Context(), good)
+	assert.ErrorContains(t, err, `preparing the interpreter "/absent"`)
+}
+
+// On a CPU no case may claim a verdict about NCCL.
+func TestCases(t *testing.T) {
+	t.Parallel()
+	for _, c := range drill.Cases(train.CPU) {
+		assert.Equal(t, report.Inconclusive, c.Verdict, c.Name)
+	}
+	want := map[string]report.Verdict{"fallback": report.NotEFA, "pinned": report.Inconclusive}
+	for _, c := range drill.Cases(train.CUDA) {
+		assert.NotEqual(t, report.EFA, c.Verdict, c.Name)
+		if verdict, ok := want[c.Name]; ok {
+			assert.Equal(t, verdict, c.Verdict, c.Name)
+			delete(want, c.Name)
+		}
+	}
+	assert.Empty(t, want)
+}
