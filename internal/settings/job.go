@@ -41,7 +41,7 @@ type Job struct {
 }
 
 func jobFields() []Field {
-	return []Field{
+	return append([]Field{
 		{
 			Key: "job.enabled", Type: Boolean, Default: "true",
 			Description: "Whether to run the training job. Without it the verdict is none.",
@@ -158,5 +158,5 @@ func jobFields() []Field {
 			Allowed:     "a folder, relative to the project or absolute",
 			set:         nonEmpty(func(s *Settings) *string { return &s.Job.EvidenceDir }),
 		},
-	}
+	}, trainingFields()...)
 }

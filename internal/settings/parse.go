@@ -208,7 +208,11 @@ func scriptProblems(s Settings, set map[string]string) Problems {
 		}}
 	}
 	var problems Problems
-	for _, key := range []string{"job.batchSize", "job.model", "job.sequenceLength", "job.steps"} {
+	keys := []string{"job.batchSize", "job.model", "job.sequenceLength", "job.steps"}
+	for _, field := range trainingFields() {
+		keys = append(keys, field.Key)
+	}
+	for _, key := range keys {
 		if value, ok := set[key]; ok {
 			problems = append(problems, Problem{
 				Key: key, Value: value,
@@ -222,7 +226,7 @@ func scriptProblems(s Settings, set map[string]string) Problems {
 
 // crossCheck reports settings that are valid alone but not together.
 func crossCheck(s Settings) Problems {
-	var problems Problems
+	problems := strategyProblems(s)
 	for key, release := range map[string]string{
 		"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease,
 	} {

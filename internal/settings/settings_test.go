@@ -60,7 +60,7 @@ func TestDefaults(t *testing.T) {
 		Job: Job{
 			Enabled: true, Training: train.Config{
 				Model: "Qwen/Qwen2.5-1.5B", Device: train.CUDA, Steps: 20, BatchSize: 1, SequenceLength: 512,
-				LearningRate: 1e-5, Seed: 7, WrapMinParameters: 10_000_000,
+				LearningRate: 1e-5, Seed: 7, WrapMinParameters: 10_000_000, Strategy: train.FSDP2,
 			},
 			StartupSeconds: 1200, DeadlineSeconds: 1800, PendingSeconds: 600, NoProgressSeconds: 900,
 			FailFast: true, OnCancel: jobs.LeaveJob,
@@ -96,7 +96,10 @@ func TestAScriptAndTheBuiltInTrainingExclude(t *testing.T) {
 	assert.Equal(t, "python train.py", have.Job.Entrypoint)
 	assert.Equal(t, "train", have.Job.WorkingDir)
 
-	builtIn := map[string]string{"job.model": "tiny", "job.steps": "4", "job.batchSize": "1", "job.sequenceLength": "32"}
+	builtIn := map[string]string{
+		"job.model": "tiny", "job.steps": "4", "job.batchSize": "1", "job.sequenceLength": "32",
+		"job.strategy": "ddp", "job.checkpointEvery": "2", "job.runName": "a",
+	}
 	maps.Copy(own, builtIn)
 	_, err = Parse(config(t, own))
 	for key := range builtIn {
@@ -107,6 +110,16 @@ func TestAScriptAndTheBuiltInTrainingExclude(t *testing.T) {
 
 	_, err = Parse(config(t, map[string]string{"job.workingDir": "train"}))
 	require.ErrorContains(t, err, "job.entrypoint is not set")
+}
+
+func TestFSDP1NeedsGPUs(t *testing.T) {
+	t.Parallel()
+	have, err := Parse(config(t, map[string]string{"job.strategy": "fsdp1", "job.storagePath": "s3://bucket/runs"}))
+	require.NoError(t, err)
+	assert.Equal(t, train.FSDP1, have.Job.Training.Strategy)
+	assert.Equal(t, "s3://bucket/runs", have.Job.Training.StoragePath)
+	_, err = Parse(config(t, map[string]string{"job.strategy": "fsdp1", "job.device": "cpu"}))
+	require.ErrorContains(t, err, "FSDP1 exists for GPUs only, and job.device is cpu")
 }
 
 func TestBadValuesAreNamed(t *testing.T) {
@@ -155,6 +168,13 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.steps":                  {"0", "1000001", "1", "hello", "2.5", "null", "true", "[]", "1e3", "99999999999999999999"},
 		"job.batchSize":              {"0", "1025"},
 		"job.sequenceLength":         {"7", "131073"},
+		"job.strategy":               {"", "fsdp", "FSDP2"},
+		"job.gradientCheckpointing":  {"yes"},
+		"job.compile":                {"1"},
+		"job.checkpointEvery":        {"-1", "1000001", "often"},
+		"job.storagePath":            {"runs", "s3://", " /runs"},
+		"job.runName":                {"A", "a b", strings.Repeat("a", 64)},
+		"job.maxFailures":            {"-1", "101"},
 		"job.entrypoint":             {" "},
 		"job.workingDir":             {" "},
 		"job.startupSeconds":         {"9", "7201"},

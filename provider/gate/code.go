@@ -2,14 +2,13 @@ package gate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"strconv"
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs/script"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/attempt"
 	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -68,27 +67,13 @@ func (o operation) ownDeadline() time.Duration {
 // trainingEnvironment returns the environment variables of the built-in training. None is a secret: Ray shows them.
 func (o operation) trainingEnvironment(record attempt.Record) (map[string]string, error) {
 	in := o.in
-	// jobs/train/CONTRACT.md explains RAYTRAIN_CONFIG.
-	values := map[string]any{
-		"worldSize": in.Expectations.WorldSize, "nodes": in.Expectations.Nodes,
-		"gpusPerNode": in.Expectations.GPUsPerNode,
-	}
-	for _, option := range in.Training.Options() {
-		values[option.Name] = option.Value
-	}
-	config, err := json.Marshal(values)
+	environment, err := train.Run{
+		Config: in.Training, SubmissionID: record.SubmissionID, Nonce: record.Nonce, Attempt: record.Number,
+		WorldSize: in.Expectations.WorldSize, Nodes: in.Expectations.Nodes,
+		GPUsPerNode: in.Expectations.GPUsPerNode, DeadlineSeconds: int(o.ownDeadline().Seconds()),
+	}.Environment()
 	if err != nil {
-		return nil, fmt.Errorf("encoding the job's configuration: %w", err)
-	}
-	environment := map[string]string{
-		"RAYTRAIN_SUBMISSION_ID":    record.SubmissionID,
-		"RAYTRAIN_NONCE":            record.Nonce,
-		"RAYTRAIN_ATTEMPT":          strconv.Itoa(record.Number),
-		"RAYTRAIN_CONFIG":           string(config),
-		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(int(o.ownDeadline().Seconds())),
-		// By default Ray shows equal lines of several ranks once, and colors them.
-		"RAY_DEDUP_LOGS":   "0",
-		"RAY_COLOR_PREFIX": "0",
+		return nil, err
 	}
 	maps.Copy(environment, in.Environment)
 	return environment, nil

@@ -18,9 +18,7 @@ def save(model: nn.Module, optimizer: Optimizer, step: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(folder, model, optimizer, step)
         # Returns when this rank's files are in the storage; Ray Train waits for all ranks.
-        ray.train.report(
-            {"step": step}, checkpoint=ray.train.Checkpoint.from_directory(folder)
-        )
+        ray.train.report({"step": step}, checkpoint=ray.train.Checkpoint.from_directory(folder))
 
 
 def restore(model: nn.Module, optimizer: Optimizer) -> int:

@@ -98,8 +98,8 @@ class Kernels:
 def split(intervals: Iterable[tuple[str, float, float]]) -> dict[str, float] | None:
     """Split a step's GPU kernels, given as (name, start, end), into computation and communication.
 
-    exposedCommunicationSeconds is the time in which NCCL's kernels ran and no other kernel did: what
-    a faster network could save at most. None when there are no kernels.
+    exposedCommunicationSeconds is the time in which NCCL's kernels ran and no other kernel did:
+    what a faster network could save at most. None when there are no kernels.
     """
     kernels = list(intervals)
     communication = _union((start, end) for name, start, end in kernels if "nccl" in name.lower())

@@ -12,7 +12,7 @@ from torch.distributed.device_mesh import init_device_mesh
 
 from raytrain_job import sharding
 from raytrain_job.decoder import Decoder
-from raytrain_job.model import MODELS, build
+from raytrain_job.model import MODELS
 from raytrain_job.settings import Config
 
 
@@ -46,7 +46,7 @@ def autocast(config: Config, device: torch.device) -> AbstractContextManager[Any
 
 
 def _build(config: Config) -> Decoder:
-    model = build(MODELS[config.model])
+    model = Decoder(MODELS[config.model])
     model.checkpointing = config.gradient_checkpointing
     if config.compile:
         for layer in model.layers:

@@ -93,7 +93,9 @@ class Config:
     compile: bool = _switch()
     # Steps between two checkpoints; 0 saves none.
     checkpoint_every: int = _integer(0, 0)
-    storage_path: str = _text(r"(/|[a-z0-9]+://).+", "an absolute folder or a URI, such as s3://bucket/runs")
+    storage_path: str = _text(
+        r"(/|[a-z0-9]+://).+", "an absolute folder or a URI, such as s3://bucket/runs"
+    )
     run_name: str = _text(r"[a-z0-9-]{1,63}", "1 to 63 characters of a-z, 0-9 and -")
 
     @property
@@ -171,7 +173,7 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
     if config is not None and config.strategy == "fsdp1":
         # Without a GPU, Ray Train's FSDP1 raises; with one rank it silently does not shard.
         if config.device != "cuda":
-            problems.append("strategy is 'fsdp1': it needs device cuda; give fsdp2 or ddp for a CPU")
+            problems.append("strategy is 'fsdp1': it needs device cuda; on a CPU give fsdp2 or ddp")
         if config.world_size == 1:
             problems.append("strategy is 'fsdp1': it needs a worldSize of 2 or more")
     return config

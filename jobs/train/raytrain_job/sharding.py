@@ -1,8 +1,8 @@
 """FSDP2 by size: fully_shard on the modules that FSDP1's size policy would wrap.
 
 AWS's reference wraps with `size_based_auto_wrap_policy` at 1e7 parameters, which
-belongs to FSDP1. FSDP1 needs CUDA and torch is retiring it, so the job uses
-FSDP2 everywhere, on the same modules: smallest first, a module is sharded on its
+belongs to FSDP1. FSDP1 needs CUDA and torch is retiring it, so FSDP2 is the
+default, on the same modules: smallest first, a module is sharded on its
 own when the parameters below it that no smaller unit has taken reach the minimum.
 The gathers and scatters between nodes are the same in number and size.
 """

@@ -177,11 +177,14 @@ def _recovery(
     first attempt began.
     """
     lost = int(history["steps"]) - first
-    recovered = resumed_at is not None and history["steps"] > 0
     elapsed = time.time() - history["firstStart"]
     return {
         "lostSteps": max(0, lost),
-        "secondsToRecover": round(resumed_at - history["reachedAt"], 3) if recovered else None,
+        "secondsToRecover": (
+            round(resumed_at - history["reachedAt"], 3)
+            if resumed_at is not None and history["steps"] > 0
+            else None
+        ),
         "goodput": round(min(1.0, steps * mean / elapsed), 4) if elapsed > 0 else None,
     }
 
