@@ -32,10 +32,9 @@ func TestDrillOnACPU(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, host.Check(train.CPU))
 
-	dir := t.TempDir()
 	outcomes, err := drill.Run(t.Context(), drill.Options{
 		Python: python(t), Device: train.CPU, Ranks: 2, Model: "tiny", Steps: 8, SequenceLength: 32,
-		Cases: []string{"resumed", "killed"}, Timeout: 10 * time.Minute, Dir: dir, Log: func(line string) { t.Log(line) },
+		Cases: []string{"resumed", "killed"}, Timeout: 10 * time.Minute, Dir: t.TempDir(), Log: func(line string) { t.Log(line) },
 	})
 	require.NoError(t, err)
 	require.Len(t, outcomes, 2)
@@ -57,9 +56,6 @@ func TestDrillOnACPU(t *testing.T) {
 	assert.Positive(t, *killed.SecondsToRecover)
 	require.NotNil(t, killed.Goodput)
 	assert.Less(t, *killed.Goodput, 1.0)
-	left, err := filepath.Glob(filepath.Join(dir, "*", "ranks", "rank1.json"))
-	require.NoError(t, err)
-	assert.Len(t, left, 2)
 }
 
 func TestProbeOfAnInterpreterWithoutRay(t *testing.T) {

@@ -22,13 +22,11 @@ var errNotKilled = errors.New("the run ended before its first checkpoint, so no 
 
 // killRank kills the process of rank 1 once the run has a checkpoint.
 func (c *cluster) killRank(ctx context.Context, id string, config train.Config) error {
-	pattern := filepath.Join(config.StoragePath, config.RunName, "checkpoint_*", ".metadata")
+	// Ray Train's controller writes this file when a checkpoint of all ranks is complete. A rank that
+	// is killed earlier makes the run begin anew.
+	snapshot := filepath.Join(config.StoragePath, config.RunName, "checkpoint_manager_snapshot.json")
 	for {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			return fmt.Errorf("looking for a checkpoint: %w", err)
-		}
-		if len(found) > 0 {
+		if _, err := os.Stat(snapshot); err == nil {
 			break
 		}
 		if sleep(ctx, checkpointPoll) != nil {
