@@ -1,6 +1,7 @@
 package cloudformation_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,14 @@ func recorded(t *testing.T) string {
 // lint returns what cfn-lint reports about a state, one finding per line.
 func lint(t *testing.T, state string) string {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
 	template, err := cloudformation.FromState([]byte(state))
+	require.NoError(t, err)
+	return lintTemplate(t, template)
+}
+
+func lintTemplate(t *testing.T, template cloudformation.Template) string {
+	t.Helper()
+	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
 	findings, err := cloudformation.Lint(
 		t.Context(), filepath.Join(root, "bin", "cfn-lint"), template, region)
@@ -107,6 +113,37 @@ func TestCFNLintRefusesMistakes(t *testing.T) {
 			state := recorded(t)
 			require.Contains(t, state, test.old)
 			assert.Contains(t, lint(t, strings.Replace(state, test.old, test.broken, 1)), test.want)
+		})
+	}
+}
+
+// cfn-lint knows the actions of each AWS service, and the form of ARNs and conditions.
+func TestCFNLintAcceptsThePermissionsDocument(t *testing.T) {
+	t.Parallel()
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(root, "docs", "permissions.json"))
+	require.NoError(t, err)
+	for _, test := range []struct{ name, old, broken, want string }{
+		{"as it is", "", "", ""},
+		{"unknown action", `"ec2:CreateVpc"`, `"ec2:CreateVirtualCloud"`, "'createvirtualcloud' is not one of"},
+		{"unknown effect", `"Allow"`, `"Permit"`, "'Permit' is not one of"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			require.Contains(t, string(text), test.old)
+			var document map[string]any
+			require.NoError(t, json.Unmarshal([]byte(strings.Replace(string(text), test.old, test.broken, 1)), &document))
+			found := lintTemplate(t, cloudformation.Template{
+				Version: "2010-09-09",
+				Resources: map[string]cloudformation.Resource{"Permissions": {
+					Type: "AWS::IAM::ManagedPolicy", Properties: map[string]any{"PolicyDocument": document},
+				}},
+			})
+			if test.want == "" {
+				assert.Empty(t, found)
+			}
+			assert.Contains(t, found, test.want)
 		})
 	}
 }
