@@ -137,8 +137,7 @@ func (l *Lab) Run(ctx context.Context, fault faults.Fault) (Result, []string, er
 	l.last = c.state.Job
 	broken, err := l.rehearsal.Invariants(ctx)
 	problems = append(problems, broken...)
-	switch fault.Action {
-	case faults.KillHead, faults.KillWorker, faults.LoseNode, faults.SwapImage:
+	if fault.NeedsNewPods() {
 		err = errors.Join(err, l.recover(ctx))
 	}
 	return result, problems, err

@@ -74,8 +74,8 @@ const (
 	LoseReply Effect = "lose-reply"
 	// LosePackage makes a submission refer to a package that does not exist.
 	LosePackage Effect = "lose-package"
-	// Pend reports every job as PENDING.
-	Pend Effect = "pend"
+	// Starve makes a submission require a resource that no node has: the job waits for ever.
+	Starve Effect = "starve"
 )
 
 // CutInterval is the time between two cuts of all connections.

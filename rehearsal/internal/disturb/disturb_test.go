@@ -66,7 +66,7 @@ func newLab(t *testing.T) *lab {
 func (l *lab) send(t *testing.T, method, path string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://head"+path,
-		strings.NewReader("abc gcs://raytrain_0.zip"))
+		strings.NewReader(`{"submission_id": "a", "working_dir": "gcs://raytrain_0.zip"}`))
 	require.NoError(t, err)
 	reply, err := l.client.Do(request)
 	if err != nil {
@@ -102,7 +102,6 @@ func TestEffects(t *testing.T) {
 		{"not yet", Plan{Effect: ServerError, From: Running}, "GET", logs, 200, "0123456789"},
 		{"broken", Plan{Effect: Break, Requests: Logs}, "GET", logs, 200, "unexpected EOF"},
 		{"shortened", Plan{Effect: Shorten, Requests: Logs}, "GET", logs, 200, "01234"},
-		{"pending", Plan{Effect: Pend}, "GET", "/api/jobs/a", 200, `{"status": "PENDING"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,13 +123,19 @@ func TestALostReplyWasProcessed(t *testing.T) {
 	assert.Equal(t, 1, l.head.posts)
 }
 
-func TestALostPackageIsNotTheUploadedOne(t *testing.T) {
+func TestARewrittenSubmissionArrivesWhole(t *testing.T) {
 	t.Parallel()
-	l := newLab(t)
-	l.Set(Plan{Effect: LosePackage, Requests: Submissions})
-	code, _ := l.send(t, "POST", "/api/jobs/")
-	assert.Equal(t, 200, code)
-	assert.Equal(t, "abc gcs://raytrain-0.zip", string(l.head.body))
+	for effect, want := range map[Effect]string{
+		LosePackage: `{"submission_id": "a", "working_dir": "gcs://raytrain-0.zip"}`,
+		Starve: `{"entrypoint_resources": {"rehearsal-none": 1}, "submission_id": "a", ` +
+			`"working_dir": "gcs://raytrain_0.zip"}`,
+	} {
+		l := newLab(t)
+		l.Set(Plan{Effect: effect, Requests: Submissions})
+		code, _ := l.send(t, "POST", "/api/jobs/")
+		assert.Equal(t, 200, code)
+		assert.Equal(t, want, string(l.head.body))
+	}
 }
 
 func TestADisturbanceEnds(t *testing.T) {

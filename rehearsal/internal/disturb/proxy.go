@@ -64,12 +64,13 @@ func (d *Disturber) Splice(
 		cut := time.AfterFunc(untilCut(time.Now()), end)
 		defer cut.Stop()
 	case LosePackage:
-		body, err := io.ReadAll(request.Body)
-		if err != nil {
-			return nil //nolint:nilerr // the client closed the connection
-		}
-		lost := bytes.ReplaceAll(body, []byte("gcs://raytrain_"), []byte("gcs://raytrain-"))
-		request.Body = io.NopCloser(bytes.NewReader(lost))
+		err = rewrite(request, "gcs://raytrain_", "gcs://raytrain-")
+	case Starve:
+		err = rewrite(request, `{"submission_id"`,
+			`{"entrypoint_resources": {"rehearsal-none": 1}, "submission_id"`)
+	}
+	if err != nil {
+		return err
 	}
 	return d.exchange(ctx, request, kind, effect, client, pod)
 }
@@ -101,13 +102,11 @@ func (d *Disturber) exchange(
 	case kind == Jobs && request.Method == http.MethodGet:
 		d.reachStatus(ctx, body)
 	}
-	switch effect {
-	case LoseReply:
+	if effect == LoseReply {
 		return nil
-	case Shorten:
+	}
+	if effect == Shorten {
 		body = body[:len(body)/2]
-	case Pend:
-		body = status.ReplaceAll(body, []byte(`"status": "PENDING"`))
 	}
 	reply.Body, reply.TransferEncoding = io.NopCloser(bytes.NewReader(body)), nil
 	reply.ContentLength = int64(len(body))
@@ -118,6 +117,17 @@ func (d *Disturber) exchange(
 	if err := reply.Write(client); err != nil && effect != Break {
 		return fmt.Errorf("passing on a reply: %w", err)
 	}
+	return nil
+}
+
+// rewrite replaces a text in a request's body.
+func rewrite(request *http.Request, old, new string) error {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return fmt.Errorf("reading a request: %w", err)
+	}
+	body = bytes.ReplaceAll(body, []byte(old), []byte(new))
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil
 }
 

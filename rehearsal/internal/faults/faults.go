@@ -123,6 +123,16 @@ func (f Fault) Shared() bool {
 	return len(f.Charts) == 0 && reflect.DeepEqual(f.Account, api.Faults{})
 }
 
+// NeedsNewPods reports whether the fault leaves pods, or a job that Ray cannot stop, in the way of the
+// next update.
+func (f Fault) NeedsNewPods() bool {
+	switch f.Action {
+	case KillHead, KillWorker, LoseNode, SwapImage:
+		return true
+	}
+	return f.Plan.Effect == disturb.Starve
+}
+
 // Find returns the fault called name; "" is the cycle without a fault.
 func Find(name string) (Fault, error) {
 	if name == "" {

@@ -37,6 +37,7 @@ func Table() []Fault {
 func evidence() []Fault {
 	return []Fault{
 		{Name: "pinned-abort", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
+			Cause:       "plugin-not-found",
 			Defect:      standin.NoPlugin,
 			Description: "the image has no plugin and NCCL_NET is pinned: NCCL aborts, the job fails"},
 		{Name: "job-crash", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
@@ -61,6 +62,7 @@ func evidence() []Fault {
 			Defect:      standin.SocketChannel,
 			Description: "one of two channels between the nodes uses sockets"},
 		{Name: "provider-tcp", Phase: PhaseGate, Pin: Pinned, Verdict: "not-efa", Fast: true,
+			Cause:       "provider-not-efa",
 			Defect:      standin.ProviderTCP,
 			Description: "the script sets FI_PROVIDER=tcp: Libfabric over TCP, under the pin"},
 		{Name: "log-missing", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
@@ -91,9 +93,11 @@ func evidence() []Fault {
 			Defect:      standin.ManifestNamesOtherLog,
 			Description: "one rank's manifest names the NCCL log of another rank as its own"},
 		{Name: "fi-info-without-efa", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
+			Cause:  "fi-info-no-efa",
 			Defect: standin.NoFabric, Settings: map[string]string{"job.requireFiInfo": "true"},
 			Description: "fi_info finds no EFA in the pods, and the settings require it"},
 		{Name: "old-driver", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
+			Cause:  "driver-too-old",
 			Defect: standin.OldDriver, Settings: map[string]string{"job.device": "cuda"},
 			Description: "the NVIDIA driver is older than the image's CUDA requires"},
 	}
@@ -119,7 +123,8 @@ func dashboard() []Fault {
 		{Name: "dashboard-hangs", Phase: PhaseGate, Pin: Pinned, Verdict: verdictNone,
 			Plan:        disturb.Plan{Effect: disturb.Hang, From: disturb.Running},
 			Description: "Ray's dashboard does not answer from the start of the job on: no verdict"},
-		{Name: "wrong-token", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone, Cause: "ray-unauthorized",
+		{Name: "wrong-token", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
+			Cause:       "ray-unauthorized",
 			Plan:        disturb.Plan{Effect: disturb.Unauthorized},
 			Description: "Ray rejects the cluster's token: refused before the job"},
 		{Name: "logs-errors", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
@@ -136,6 +141,7 @@ func dashboard() []Fault {
 				From: disturb.Ended, Seconds: 5},
 			Description: "downloads of log files end in the middle for 5 s"},
 		{Name: "logs-shortened", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
+			Cause:       "manifest-invalid",
 			Plan:        disturb.Plan{Effect: disturb.Shorten, Requests: disturb.Logs},
 			Description: "Ray closes the log stream early and regularly, as with code 1000"},
 		{Name: "submit-reply-lost", Phase: PhaseNone, Pin: Pinned, Verdict: verdictEFA, Fast: true,
@@ -146,12 +152,13 @@ func dashboard() []Fault {
 			Plan:        disturb.Plan{Effect: disturb.TooLarge, Requests: disturb.Packages},
 			Description: "Ray rejects the job's code with 413"},
 		{Name: "runtime-env-fails", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
+			Cause:       "ray-job-failed",
 			Plan:        disturb.Plan{Effect: disturb.LosePackage, Requests: disturb.Submissions},
 			Description: "Ray has lost the job's code: it cannot install the runtime environment"},
 		{Name: "job-pending", Phase: PhaseGate, Pin: Pinned, Verdict: "inconclusive",
-			Plan:        disturb.Plan{Effect: disturb.Pend, Requests: disturb.Jobs, From: disturb.Submitted},
+			Plan:        disturb.Plan{Effect: disturb.Starve, Requests: disturb.Submissions},
 			Settings:    map[string]string{"job.deadlineSeconds": "40"},
-			Description: "Ray reports the job as PENDING for ever: ended at the deadline"},
+			Description: "the job waits for ever for a resource: ended at the deadline"},
 	}
 }
 

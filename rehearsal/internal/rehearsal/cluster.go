@@ -146,7 +146,7 @@ func (c cluster) deleteRecord(ctx context.Context) error {
 	return nil
 }
 
-// activeJobs returns the gate's jobs that wait or run.
+// activeJobs returns the gate's jobs that run. One that is PENDING cannot be stopped, and uses no GPU.
 func (c cluster) activeJobs(ctx context.Context) (*rayapi.Client, []rayapi.Job, error) {
 	ray, _, err := c.Ray(ctx, namespace, workloads.RayClusterName)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c cluster) activeJobs(ctx context.Context) (*rayapi.Client, []rayapi.Job, 
 	}
 	var active []rayapi.Job
 	for _, job := range all {
-		if !job.Status.Final() && job.Metadata[attempt.MetadataName] == gateName {
+		if job.Status == rayapi.Running && job.Metadata[attempt.MetadataName] == gateName {
 			active = append(active, job)
 		}
 	}
