@@ -44,6 +44,10 @@ func (w *world) lenienceOfNames(t *Truth) {
 	case r.OneProcess && r.Fabric == OnEFAReselected:
 		// The first selection may be another host's last one.
 		t.accept(report.Inconclusive)
+	case r.OneProcess && (r.Groups == Split || r.Groups == Subsets):
+		// Connected lines name no communicator, and a process prints those of several ranks in
+		// several communicators.
+		t.accept(report.Inconclusive)
 	case r.Text == TornNoise:
 		// A Bootstrap line, whose address identifies the host, may be incomplete.
 		t.accept(report.Inconclusive)
