@@ -47,3 +47,25 @@ func TestRecordedRayTrain(t *testing.T) {
 		})
 	}
 }
+
+// TestRecordedDrill states the true verdict of what `raytrain drill` left on a real GPU.
+func TestRecordedDrill(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]report.Verdict{
+		"fallback": report.NotEFA, "pinned": report.Inconclusive, "fsdp1": report.NotEFA,
+		"fsdp2": report.NotEFA, "ddp": report.NotEFA, "resumed": report.NotEFA, "killed": report.NotEFA,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sources, err := nccl.Collect([]string{filepath.Join("../../testdata/nccl-logs-drill", name)}, nil)
+			require.NoError(t, err)
+			result, err := nccl.Judge(t.Context(), sources, nccl.Options{WorldSize: 2, Nodes: 2})
+			require.NoError(t, err)
+			assert.Equal(t, want, result.Verdict)
+			assert.Equal(t, finding.PluginNotFound.String(), result.Findings[0].Code)
+			if want == report.NotEFA {
+				assert.Len(t, result.Ranks, 2)
+			}
+		})
+	}
+}
