@@ -189,7 +189,7 @@ func (c *cluster) await(ctx context.Context, want int) error {
 			default:
 			}
 		}
-		if sleepErr := sleep(ctx, startPoll); sleepErr != nil {
+		if sleepErr := rayapi.Sleep(ctx, startPoll); sleepErr != nil {
 			return fmt.Errorf("%w: %d of %d nodes are alive after %s: %w", errRayStart, alive, want,
 				startTimeout, errors.Join(sleepErr, err))
 		}
@@ -244,15 +244,4 @@ func freePorts(count int) ([]string, error) {
 		ports = append(ports, port)
 	}
 	return ports, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

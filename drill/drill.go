@@ -216,7 +216,7 @@ func (j *job) run(
 	j.collector = evidence.NewCollector(j.on.ray, id)
 	ended, err := follow.Job{
 		Ray: j.on.ray, ID: id, Session: version.SessionName, Deadline: j.options.Timeout,
-		Clock: evidence.Clock{Now: time.Now, Sleep: sleep}, Log: func(string) {},
+		Clock: evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep}, Log: func(string) {},
 	}.Wait(ctx, j.collector)
 	cancel()
 	return ended, errors.Join(err, <-disturbed)
@@ -224,7 +224,7 @@ func (j *job) run(
 
 // judge collects, judges and archives what the last run left, as the gate does.
 func (j *job) judge(ctx context.Context, id string, ended follow.Outcome) (evidence.Judgement, string, error) {
-	gaps := j.collector.Finish(ctx, evidence.Clock{Now: time.Now, Sleep: sleep})
+	gaps := j.collector.Finish(ctx, evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep})
 	files := j.collector.Files()
 	judged, err := evidence.Judge(ctx, evidence.Run{
 		Expected: evidence.Expected{

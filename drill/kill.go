@@ -12,6 +12,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 // checkpointPoll is short, so that the run is still on when its first checkpoint is seen.
@@ -29,7 +30,7 @@ func (c *cluster) killRank(ctx context.Context, id string, config train.Config) 
 		if _, err := os.Stat(snapshot); err == nil {
 			break
 		}
-		if sleep(ctx, checkpointPoll) != nil {
+		if rayapi.Sleep(ctx, checkpointPoll) != nil {
 			return errNotKilled
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/provider/freshness"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 const (
@@ -60,21 +61,10 @@ func run(ctx context.Context) error {
 		Rehearsed:      os.Getenv(rehearsalVariable) != "",
 		AbandonCluster: os.Getenv(gate.AbandonVariable),
 		Now:            time.Now,
-		Sleep:          sleep,
+		Sleep:          rayapi.Sleep,
 		Info:           func(ctx context.Context, text string) { p.GetLogger(ctx).Info(text) },
 		Warn:           func(ctx context.Context, text string) { p.GetLogger(ctx).Warning(text) },
 		Events:         eventlog.FromEnvironment(),
 		Log:            func(ctx context.Context, line string) { p.GetLogger(ctx).InfoStatus(line) },
 	}))
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

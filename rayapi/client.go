@@ -76,12 +76,13 @@ func New(options Options) *Client {
 		client.baseURL = DefaultBaseURL
 	}
 	if client.sleep == nil {
-		client.sleep = sleep
+		client.sleep = Sleep
 	}
 	return client
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits for d, or returns the error of ctx when it ends before.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -17,6 +17,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/provider/kube"
 	"github.com/ray-train-efa/ray-train-efa/provider/status"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
 const statusHelp = `Show the newest training job of a cluster, the verdict on its evidence so far, the GPU
@@ -87,7 +88,7 @@ func (f *statusFlags) run(command *cobra.Command) error {
 			}
 			return nil
 		}
-		if err := sleep(ctx, watchPause); err != nil {
+		if err := rayapi.Sleep(ctx, watchPause); err != nil {
 			return fmt.Errorf("waiting for the job: %w", err)
 		}
 	}

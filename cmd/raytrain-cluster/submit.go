@@ -15,6 +15,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
+	"github.com/ray-train-efa/ray-train-efa/rayapi"
 	"github.com/ray-train-efa/ray-train-efa/submit"
 )
 
@@ -127,7 +128,7 @@ func (f *submitFlags) run(command *cobra.Command, args []string) error {
 	submitter.FailFast = f.failFast
 	submitter.Output = errOut
 	submitter.Again = "raytrain submit " + f.place.String()
-	submitter.Clock = evidence.Clock{Now: time.Now, Sleep: sleep}
+	submitter.Clock = evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep}
 	submitter.Log = newProgress(errOut, time.Now)
 	result, err := f.judge(command, submitter, args)
 	if err != nil {
