@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	p "github.com/pulumi/pulumi-go-provider"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
@@ -51,12 +49,4 @@ func TestCheckReachesTheGate(t *testing.T) {
 	answer, err := gate.NewProvider(gate.Environment{}).Check(t.Context(), p.CheckRequest{Urn: urn, Inputs: property.NewMap(nil)})
 	require.NoError(t, err)
 	assert.NotEmpty(t, answer.Failures, "a job without inputs must be refused")
-}
-
-func TestSleepEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	require.NoError(t, sleep(t.Context(), time.Nanosecond))
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.ErrorIs(t, sleep(cancelled, time.Hour), context.Canceled)
 }

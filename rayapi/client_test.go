@@ -315,3 +315,11 @@ func TestLargeUploadsHaveTime(t *testing.T) {
 	assert.Equal(t, 30*time.Second, rayapi.TimeoutFor(0))
 	assert.Greater(t, rayapi.TimeoutFor(rayapi.MaxPackageBytes), 25*time.Minute)
 }
+
+func TestSleepEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, rayapi.Sleep(t.Context(), time.Nanosecond))
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, rayapi.Sleep(cancelled, time.Hour), context.Canceled)
+}
