@@ -13,6 +13,7 @@ import socket
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 
 def setup() -> None:
@@ -23,7 +24,7 @@ def setup() -> None:
     """
     try:
         _setup()
-    except Exception:
+    except Exception:  # noqa: BLE001
         sys.stderr.write("raytrain_evidence: this process leaves no evidence\n")
         traceback.print_exc()
 
@@ -32,7 +33,9 @@ def _setup() -> None:
     import ray
 
     submission_id = os.environ["RAYTRAIN_SUBMISSION_ID"]
-    logs = Path(ray._private.worker._global_node.get_logs_dir_path())
+    # Ray has no public call for it. Its type says None, which the worker's start replaces.
+    ray_node: Any = ray._private.worker._global_node
+    logs = Path(ray_node.get_logs_dir_path())
     directory = logs / "raytrain" / submission_id
     directory.mkdir(parents=True, exist_ok=True)
     # NCCL replaces %h and %p, creates the file but not the folder, and reads the variables once, at
@@ -49,7 +52,7 @@ def _setup() -> None:
             "submissionId": submission_id,
             "nonce": os.environ["RAYTRAIN_NONCE"],
             "node": node,
-            "nodeIp": ray.util.get_node_ip_address(),
+            "nodeIp": ray.util.get_node_ip_address(),  # type: ignore[no-untyped-call]
             "host": socket.gethostname().split(".", 1)[0],
         },
     )

@@ -3,6 +3,7 @@ package train
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -113,8 +114,8 @@ func (c Config) Options() []Option {
 		{Name: "gradientCheckpointing", Value: c.GradientCheckpointing, Unset: false, valid: true},
 		{Name: "compile", Value: c.Compile, Unset: false, valid: true},
 		since(atLeast("checkpointEvery", c.CheckpointEvery, 0), 0),
-		text("storagePath", c.StoragePath, storagePath, "an absolute folder, or a URI such as s3://bucket/runs"),
-		text("runName", c.RunName, runName, "1 to 63 characters of a-z, 0-9 and -"),
+		text("storagePath", c.StoragePath, "an absolute folder, or a URI such as s3://bucket/runs"),
+		text("runName", c.RunName, "1 to 63 characters of a-z, 0-9 and -"),
 	}
 }
 
@@ -137,16 +138,23 @@ func since(option Option, unset any) Option {
 	return option
 }
 
-var (
-	storagePath = regexp.MustCompile(`^(/|[a-z0-9]+://).`)
-	runName     = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
-)
-
-func text(name, value string, form *regexp.Regexp, allowed string) Option {
+func text(name, value, allowed string) Option {
 	return Option{
-		Name: name, Value: value, Unset: "", valid: value == "" || form.MatchString(value),
+		Name: name, Value: value, Unset: "", valid: value == "" || matches(name, value),
 		allowed: allowed + ", or empty",
 	}
+}
+
+// matches reports whether a value has the form that the training code requires of its option.
+func matches(option, value string) bool {
+	var patterns map[string]string
+	text, err := code.ReadFile("raytrain_job/patterns.json")
+	// The file is compiled in, and a test reads it. Without it no value is allowed.
+	if err != nil || json.Unmarshal(text, &patterns) != nil || patterns[option] == "" {
+		return false
+	}
+	form, err := regexp.Compile(patterns[option])
+	return err == nil && form.MatchString(value)
 }
 
 func atLeast(name string, value, least int) Option {
@@ -187,6 +195,7 @@ func equivalent() []string {
 		"2835d9beb787e5f6aa3ae99130663b3b",
 		"f28ff7b05bdc0d165650c7e522160029",
 		"c318124fe96e0fba8f35dfacf68be737",
+		"5a878697ff059601043d3b5b04df45a3",
 	}
 }
 

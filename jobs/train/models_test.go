@@ -64,6 +64,33 @@ func TestValidateNamesEveryProblem(t *testing.T) {
 	}
 }
 
+// The training code reads the same patterns.
+func TestTextOptions(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		storagePath, runName, says string
+	}{
+		{"", "", ""},
+		{"/runs", "a-1", ""},
+		{"s3://bucket/runs", strings.Repeat("a", 63), ""},
+		{"runs", "a", "storagePath runs"},
+		{"/", "a", "storagePath /"},
+		{"/runs", strings.Repeat("a", 64), "runName a"},
+		{"/runs", "A", "runName A"},
+		{"/runs", "a\n", "runName a"},
+	}
+	for _, test := range tests {
+		config := train.Defaults()
+		config.Model, config.Steps, config.BatchSize, config.SequenceLength, config.Device = "tiny", 2, 1, 2, train.CPU
+		config.StoragePath, config.RunName = test.storagePath, test.runName
+		if test.says == "" {
+			assert.NoError(t, config.Validate())
+			continue
+		}
+		assert.ErrorContains(t, config.Validate(), test.says)
+	}
+}
+
 func TestFSDP1NeedsGPUs(t *testing.T) {
 	t.Parallel()
 	config := train.Defaults()

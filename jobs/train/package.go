@@ -13,7 +13,7 @@ import (
 // Entrypoint is the job's command; its working directory is the unpacked zip.
 const Entrypoint = "python -m raytrain_job"
 
-//go:embed raytrain_job/*.py raytrain_job/models.json
+//go:embed raytrain_job/*.py raytrain_job/*.json
 var code embed.FS
 
 // zipEpoch is the oldest time that a zip can hold. Any fixed time will do: the

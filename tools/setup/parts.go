@@ -19,6 +19,8 @@ const (
 	// cfnLintVersion is that of tools/cfn-lint/requirements.txt. cfn-lint brings AWS's resource
 	// schemas of its release date.
 	cfnLintVersion = "1.58.0"
+	// ruffVersion is that of tools/python-checks/requirements.txt, which also has mypy and pytest.
+	ruffVersion = "0.17.6"
 )
 
 const (
@@ -125,6 +127,12 @@ func parts(v goVersions) []recipe {
 			Facts: []fact{platform, python, cachePath}, Optional: true,
 			Steps: venv(),
 			Links: map[string]string{"cfn-lint": "venv/bin/cfn-lint"},
+		},
+		{
+			Name: "python-checks", Version: ruffVersion, Source: "tools/python-checks", Lane: downloading,
+			Facts: []fact{platform, python, cachePath}, Optional: true,
+			Steps: venv(),
+			Links: map[string]string{"python-checks": "venv"},
 		},
 		{
 			Name: "golangci-lint", Version: v.golangciLint, Source: "tools/golangci-lint", Lane: compiling, Facts: []fact{platform}, Optional: true,

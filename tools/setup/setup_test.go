@@ -300,6 +300,9 @@ func TestVersionsAgreeWithTheirLockFiles(t *testing.T) {
 	for file, want := range map[string]string{
 		"eks/package.json":     `"@pulumi/eks": "` + eksVersion + `"`,
 		"ray/requirements.txt": "ray==" + rayVersion + "\n",
+
+		"cfn-lint/requirements.txt":      "cfn-lint==" + cfnLintVersion + "\n",
+		"python-checks/requirements.txt": "ruff==" + ruffVersion + "\n",
 	} {
 		if got := read(t, filepath.Join("..", file)); !strings.Contains(got, want) {
 			t.Errorf("tools/%s lacks %q", file, want)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from typing import Any
 
-import torch.distributed.checkpoint as dcp
 from torch import nn
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.checkpoint.state_dict_loader import load
+from torch.distributed.checkpoint.state_dict_saver import save as save_state
 from torch.optim import Optimizer
 
 
@@ -34,13 +35,13 @@ def restore(model: nn.Module, optimizer: Optimizer) -> int:
 
 def write(folder: str, model: nn.Module, optimizer: Optimizer, step: int) -> None:
     """Write this rank's part of the checkpoint to a folder."""
-    dcp.save(_state(model, optimizer, step), checkpoint_id=folder)
+    save_state(_state(model, optimizer, step), checkpoint_id=folder)
 
 
 def read(folder: str, model: nn.Module, optimizer: Optimizer) -> int:
     """Load this rank's part of a complete checkpoint; return its number of steps."""
     state = _state(model, optimizer, 0)
-    dcp.load(state, checkpoint_id=folder)
+    load(state, checkpoint_id=folder)
     set_state_dict(
         model, optimizer, model_state_dict=state["model"], optim_state_dict=state["optimizer"]
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as functional
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from raytrain_job.model import ModelSize
@@ -35,7 +35,8 @@ class Attention(nn.Module):
         mixed = functional.scaled_dot_product_attention(
             query, key, value, is_causal=True, enable_gqa=True
         )
-        return self.output(mixed.transpose(1, 2).reshape(batch, length, -1))
+        output: Tensor = self.output(mixed.transpose(1, 2).reshape(batch, length, -1))
+        return output
 
 
 class FeedForward(nn.Module):
@@ -48,7 +49,8 @@ class FeedForward(nn.Module):
         self.down = nn.Linear(size.intermediate, size.hidden, bias=False)
 
     def forward(self, hidden: Tensor) -> Tensor:
-        return self.down(functional.silu(self.gate(hidden)) * self.up(hidden))
+        output: Tensor = self.down(functional.silu(self.gate(hidden)) * self.up(hidden))
+        return output
 
 
 class Layer(nn.Module):
@@ -63,7 +65,8 @@ class Layer(nn.Module):
 
     def forward(self, hidden: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
         hidden = hidden + self.attention(self.attention_norm(hidden), cosine, sine)
-        return hidden + self.feed_forward(self.feed_forward_norm(hidden))
+        output: Tensor = hidden + self.feed_forward(self.feed_forward_norm(hidden))
+        return output
 
 
 class Decoder(nn.Module):

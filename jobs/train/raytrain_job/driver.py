@@ -66,7 +66,7 @@ def drive(settings: Settings) -> dict[str, Any]:
     wait_for_cluster(config, ray.nodes)
     starts = ray.remote(num_cpus=0)(Starts).remote()
     trainer = TorchTrainer(
-        train,
+        train,  # type: ignore[arg-type]  # these are the types of Ray Train before version 2
         train_loop_config={"starts": starts},
         # gloo without GPUs. use_gpu is also set there: nodes of a rehearsal declare GPUs to Ray,
         # and Ray Train accepts GPUs as a worker's resources only with it, which spreads the ranks.
@@ -82,14 +82,14 @@ def drive(settings: Settings) -> dict[str, Any]:
             # A run of the same name in the same storage continues at its last checkpoint.
             name=config.run_name or settings.identity.submission_id,
             storage_path=config.storage_path or STORAGE,
-            failure_config=FailureConfig(
+            failure_config=FailureConfig(  # type: ignore[call-arg]
                 max_failures=config.max_failures, controller_failure_limit=CONTROLLER_FAILURE_LIMIT
             ),
         ),
     )
-    result = trainer.fit()
+    result: Any = trainer.fit()
     if not isinstance(result.return_value, dict):
-        raise RuntimeError(f"training returned {result.return_value!r} instead of rank 0's result")
+        raise TypeError(f"training returned {result.return_value!r} instead of rank 0's result")
     return result.return_value
 
 

@@ -126,7 +126,7 @@ def _nccl_version() -> str | None:
     from torch.cuda import nccl
 
     try:
-        version = nccl.version()
+        version = nccl.version()  # type: ignore[no-untyped-call]
     except (AttributeError, RuntimeError):
         return None
     return ".".join(str(part) for part in version[:3])

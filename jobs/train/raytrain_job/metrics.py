@@ -10,26 +10,32 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.autograd import DeviceType
+from torch.autograd import DeviceType  # type: ignore[attr-defined]  # it has no __all__
 from torch.profiler import ProfilerActivity, profile
 
 from raytrain_job.model import ModelSize
 
-# Dense bfloat16 peak of one GPU in operations per second, from NVIDIA's data sheets. The sheets of
-# L4, L40S and H100 give the rate with sparsity, which is twice as high.
+# Dense bfloat16 peak of one GPU in operations per second, from NVIDIA's data sheets, by the name
+# that the driver reports. Variants of one chip differ: a PCIe card has lower clocks than an SXM
+# module. The sheets of all but A100 give the rate with sparsity, which is twice as high.
 PEAK_FLOPS = {
-    "L4": 121e12,
-    "L40S": 362e12,
-    "A100": 312e12,
-    "H100": 989e12,
-    "H200": 989e12,
+    "NVIDIA L4": 121e12,
+    "NVIDIA L40S": 362e12,
+    "NVIDIA A100-SXM4-40GB": 312e12,
+    "NVIDIA A100-SXM4-80GB": 312e12,
+    "NVIDIA A100-PCIE-40GB": 312e12,
+    "NVIDIA A100 80GB PCIe": 312e12,
+    "NVIDIA H100 80GB HBM3": 989e12,  # SXM5
+    "NVIDIA H100 PCIe": 756e12,
+    "NVIDIA H100 NVL": 835e12,
+    "NVIDIA H200": 989e12,  # SXM5
+    "NVIDIA H200 NVL": 835e12,
 }
 
 
 def peak_flops(device_name: str) -> float | None:
-    """Return the device's peak, or None when it is not in the table."""
-    words = device_name.replace("-", " ").split()
-    return next((peak for name, peak in PEAK_FLOPS.items() if name in words), None)
+    """Return the peak of a device by its exact name, or None when it is not in the table."""
+    return PEAK_FLOPS.get(device_name)
 
 
 def flops_per_token(size: ModelSize, length: int) -> float:
@@ -53,7 +59,7 @@ class StepClock:
     def mark(self) -> None:
         """Mark the beginning of the first step, and the end of every step."""
         if self._cuda:
-            event = torch.cuda.Event(enable_timing=True)
+            event = torch.cuda.Event(enable_timing=True)  # type: ignore[no-untyped-call]
             event.record()
             self._marks.append(event)
         else:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torch import nn
+    from raytrain_job.decoder import Decoder
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ MODELS: dict[str, ModelSize] = {
 }
 
 
-def build(size: ModelSize) -> nn.Module:
+def build(size: ModelSize) -> Decoder:
     """Build the decoder on torch's current default device."""
     from raytrain_job.decoder import Decoder
 

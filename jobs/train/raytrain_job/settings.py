@@ -11,10 +11,14 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 from raytrain_job.model import MODELS
 
+# The provider checks the same patterns, before it submits the job.
+_PATTERNS_JSON = Path(__file__).with_name("patterns.json").read_text(encoding="utf-8")
+PATTERNS: dict[str, str] = json.loads(_PATTERNS_JSON)
 DEVICES = ("cuda", "cpu")
 STRATEGIES = ("fsdp2", "fsdp1", "ddp")
 
@@ -94,19 +98,14 @@ class Config:
     # Steps between two checkpoints; 0 saves none.
     checkpoint_every: int = _integer(0, 0)
     storage_path: str = _text(
-        r"(/|[a-z0-9]+://).+", "an absolute folder or a URI, such as s3://bucket/runs"
+        PATTERNS["storagePath"], "an absolute folder or a URI, such as s3://bucket/runs"
     )
-    run_name: str = _text(r"[a-z0-9-]{1,63}", "1 to 63 characters of a-z, 0-9 and -")
+    run_name: str = _text(PATTERNS["runName"], "1 to 63 characters of a-z, 0-9 and -")
 
     @property
     def warmup_steps(self) -> int:
         """Number of first steps that stepsPerSecond excludes: they connect and allocate."""
         return min(5, self.steps // 2)
-
-    @property
-    def optimizer(self) -> dict[str, float]:
-        """The keyword arguments of AdamW."""
-        return {"lr": self.learning_rate}
 
 
 @dataclass(frozen=True)

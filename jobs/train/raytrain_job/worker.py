@@ -76,7 +76,7 @@ def run(
     starts is the driver's actor; without it nothing of an earlier attempt is known.
     """
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     from raytrain_job import checkpoint, data
     from raytrain_job.metrics import Kernels, StepClock
@@ -84,7 +84,7 @@ def run(
 
     torch.manual_seed(config.seed)
     model = parallel_model(config, rank, world_size, device)
-    optimizer = torch.optim.AdamW(model.parameters(), **config.optimizer)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate)
     first = checkpoint.restore(model, optimizer) if config.checkpoint_every else 0
     history = _history(starts) if rank == 0 else None
     tokens = data.Tokens(config.seed, rank, config.batch_size, config.sequence_length, device)
@@ -232,7 +232,7 @@ def _placement(options: dict[str, Any]) -> evidence.Placement:
         world_size=context.get_world_size(),
         local_rank=context.get_local_rank(),
         node=ray.get_runtime_context().get_node_id(),
-        node_ip=ray.util.get_node_ip_address(),
+        node_ip=ray.util.get_node_ip_address(),  # type: ignore[no-untyped-call]
         train_attempt=ray.get(options["starts"].next.remote(rank)),
     )
 
@@ -240,4 +240,6 @@ def _placement(options: dict[str, Any]) -> evidence.Placement:
 def _logs() -> Path:
     import ray
 
-    return Path(ray._private.worker._global_node.get_logs_dir_path())
+    # Ray has no public call for it. Its type says None, which the worker's start replaces.
+    node: Any = ray._private.worker._global_node
+    return Path(node.get_logs_dir_path())

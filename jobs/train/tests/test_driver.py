@@ -20,11 +20,18 @@ DEAD = {"Alive": False, "Resources": {"GPU": 4.0}}
 
 class ClusterTest(unittest.TestCase):
     def test_missing_gpus(self) -> None:
-        small, big = {"Alive": True, "Resources": {"GPU": 2.0}}, {"Alive": True, "Resources": {"GPU": 8.0}}
+        small, big = (
+            {"Alive": True, "Resources": {"GPU": 2.0}},
+            {"Alive": True, "Resources": {"GPU": 8.0}},
+        )
         cases = [
             ("as wanted", [HEAD, WORKER, WORKER], None),
             ("a dead one beside", [HEAD, WORKER, WORKER, DEAD], None),
-            ("one missing", [HEAD, WORKER, DEAD], r"has 1 nodes with GPUs \(\[4\]\); required: 2 nodes with 4 each"),
+            (
+                "one missing",
+                [HEAD, WORKER, DEAD],
+                r"has 1 nodes with GPUs \(\[4\]\); required: 2 nodes with 4 each",
+            ),
             ("too few on one", [HEAD, WORKER, small], r"\[4, 2\]"),
             ("all ranks would fit on one", [HEAD, big], r"\[8\]"),
             ("one too many", [HEAD, WORKER, WORKER, WORKER], r"has 3 nodes"),
@@ -50,8 +57,16 @@ class PlacesTest(unittest.TestCase):
     def test_ranks_fill_every_node(self) -> None:
         check_places(["a"] * 4 + ["b"] * 4, config())
         check_places(["a", "b"] * 4, config())
-        for places in (["a"] * 8, ["a"] * 5 + ["b"] * 3, ["a"] * 4 + ["b"] * 2 + ["c"] * 2, ["a"] * 4):
-            with self.subTest(places=places), self.assertRaisesRegex(RuntimeError, "required: 4 on each of 2 nodes"):
+        for places in (
+            ["a"] * 8,
+            ["a"] * 5 + ["b"] * 3,
+            ["a"] * 4 + ["b"] * 2 + ["c"] * 2,
+            ["a"] * 4,
+        ):
+            with (
+                self.subTest(places=places),
+                self.assertRaisesRegex(RuntimeError, "required: 4 on each of 2 nodes"),
+            ):
                 check_places(places, config())
 
 
@@ -64,7 +79,10 @@ class StartsTest(unittest.TestCase):
 class EntryTest(unittest.TestCase):
     def test_wrong_settings_end_the_job_with_one_message(self) -> None:
         errors = io.StringIO()
-        with mock.patch.dict("os.environ", environment(steps=0), clear=True), redirect_stderr(errors):
+        with (
+            mock.patch.dict("os.environ", environment(steps=0), clear=True),
+            redirect_stderr(errors),
+        ):
             self.assertEqual(1, entry.main())
         self.assertIn("RAYTRAIN_CONFIG.steps is 0", errors.getvalue())
         self.assertNotIn("Traceback", errors.getvalue())

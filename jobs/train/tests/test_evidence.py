@@ -38,9 +38,19 @@ class EvidenceTest(unittest.TestCase):
         self.assertRegex(manifest.pop("ncclVersion"), r"^\d+\.\d+\.\d+$")
         self.assertRegex(manifest.pop("torchVersion"), r"^\d+\.\d+\.\d+$")
         want = {
-            "rank": 3, "worldSize": 8, "localRank": 3, "node": "abc", "nodeIp": "10.0.1.7", "host": evidence.host(),
-            "pid": os.getpid(), "nonce": "00ff", "submissionId": "job-a1", "attempt": 1, "trainAttempt": 0,
-            "ncclFile": name, "device": "cpu",
+            "rank": 3,
+            "worldSize": 8,
+            "localRank": 3,
+            "node": "abc",
+            "nodeIp": "10.0.1.7",
+            "host": evidence.host(),
+            "pid": os.getpid(),
+            "nonce": "00ff",
+            "submissionId": "job-a1",
+            "attempt": 1,
+            "trainAttempt": 0,
+            "ncclFile": name,
+            "device": "cpu",
         }
         self.assertEqual(want, manifest)
 
@@ -48,8 +58,12 @@ class EvidenceTest(unittest.TestCase):
         directory = evidence.open_folder(self.logs, self.settings, self.placement)
         evidence.write_manifest(directory, self.settings, self.placement)
         (directory / "rank3.host.1.log").write_text("old", encoding="utf-8")
-        again = evidence.Placement(rank=3, world_size=8, local_rank=0, node="def", node_ip="10.0.1.8", train_attempt=1)
-        evidence.write_manifest(evidence.open_folder(self.logs, self.settings, again), self.settings, again)
+        again = evidence.Placement(
+            rank=3, world_size=8, local_rank=0, node="def", node_ip="10.0.1.8", train_attempt=1
+        )
+        evidence.write_manifest(
+            evidence.open_folder(self.logs, self.settings, again), self.settings, again
+        )
         manifest = json.loads((directory / "rank3.json").read_text(encoding="utf-8"))
         self.assertEqual((1, "def"), (manifest["trainAttempt"], manifest["node"]))
         self.assertEqual("old", (directory / "rank3.host.1.log").read_text(encoding="utf-8"))

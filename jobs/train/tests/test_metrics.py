@@ -18,7 +18,11 @@ class SplitTest(unittest.TestCase):
             ("ncclDevKernel_AllGather", 2.0, 5.0),  # one second hidden, two exposed
             ("gemm", 6.0, 7.0),
         ]
-        want = {"computeSeconds": 4.0, "communicationSeconds": 3.0, "exposedCommunicationSeconds": 2.0}
+        want = {
+            "computeSeconds": 4.0,
+            "communicationSeconds": 3.0,
+            "exposedCommunicationSeconds": 2.0,
+        }
         self.assertEqual(want, split(kernels))
         self.assertEqual(want, split(reversed(kernels)))
 
@@ -29,8 +33,15 @@ class SplitTest(unittest.TestCase):
 class DeviceTest(unittest.TestCase):
     def test_peaks(self) -> None:
         for name, want in (
-            ("NVIDIA L4", 121e12), ("NVIDIA L40S", 362e12), ("NVIDIA H100 80GB HBM3", 989e12),
-            ("NVIDIA A100-SXM4-80GB", 312e12), ("Tesla T4", None),
+            ("NVIDIA L4", 121e12),
+            ("NVIDIA L40S", 362e12),
+            ("NVIDIA H100 80GB HBM3", 989e12),
+            ("NVIDIA A100-SXM4-80GB", 312e12),
+            ("NVIDIA H100 PCIe", 756e12),
+            ("NVIDIA H200", 989e12),
+            ("NVIDIA H200 NVL", 835e12),
+            ("NVIDIA H100", None),  # which variant is not known
+            ("Tesla T4", None),
         ):
             with self.subTest(name):
                 self.assertEqual(want, peak_flops(name))

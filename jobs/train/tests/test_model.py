@@ -7,7 +7,7 @@ import unittest
 import torch
 
 from raytrain_job.data import Tokens
-from raytrain_job.decoder import rotate, rotation
+from raytrain_job.decoder import Layer, rotate, rotation
 from raytrain_job.model import MODELS, build
 from raytrain_job.sharding import initialise, units
 
@@ -15,7 +15,10 @@ from raytrain_job.sharding import initialise, units
 class ModelTest(unittest.TestCase):
     def test_sizes(self) -> None:
         # The parameters that the models' own pages give: 0.49 and 1.54 billion.
-        for name, want in (("Qwen/Qwen2.5-0.5B", 494_032_768), ("Qwen/Qwen2.5-1.5B", 1_543_714_304)):
+        for name, want in (
+            ("Qwen/Qwen2.5-0.5B", 494_032_768),
+            ("Qwen/Qwen2.5-1.5B", 1_543_714_304),
+        ):
             with self.subTest(name):
                 with torch.device("meta"):
                     model = build(MODELS[name])
@@ -55,7 +58,14 @@ class UnitsTest(unittest.TestCase):
         found = units(model, 10_000_000, model.shared_modules)
         # The three projections of 13.8 million parameters in each layer; what is left of a layer is below the minimum.
         self.assertEqual(3 * 28, len(found))
-        self.assertEqual(["layers.0.feed_forward.gate", "layers.0.feed_forward.up", "layers.0.feed_forward.down"], found[:3])
+        self.assertEqual(
+            [
+                "layers.0.feed_forward.gate",
+                "layers.0.feed_forward.up",
+                "layers.0.feed_forward.down",
+            ],
+            found[:3],
+        )
 
     def test_shared_embedding_belongs_to_the_root(self) -> None:
         with torch.device("meta"):
@@ -68,7 +78,12 @@ class UnitsTest(unittest.TestCase):
             model = build(MODELS["tiny"])
         self.assertEqual([], units(model, 10_000_000, model.shared_modules))
         self.assertEqual(
-            ["layers.0.attention", "layers.0.feed_forward", "layers.1.attention", "layers.1.feed_forward"],
+            [
+                "layers.0.attention",
+                "layers.0.feed_forward",
+                "layers.1.attention",
+                "layers.1.feed_forward",
+            ],
             units(model, 10_000, model.shared_modules),
         )
 
@@ -82,7 +97,9 @@ class InitialiseTest(unittest.TestCase):
         self.assertTrue(torch.equal(first.embedding.weight, second.embedding.weight))
         self.assertFalse(torch.equal(first.embedding.weight, other.embedding.weight))
         self.assertTrue(torch.equal(first.norm.weight, torch.ones(64)))
-        self.assertTrue(torch.equal(first.layers[0].attention.query.bias, torch.zeros(64)))
+        layer = first.layers[0]
+        assert isinstance(layer, Layer)
+        self.assertTrue(torch.equal(layer.attention.query.bias, torch.zeros(64)))
 
 
 class TokensTest(unittest.TestCase):

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from tests.support import config
@@ -18,7 +19,7 @@ RANKS = 2
 def rank_main(rank: int, port: int, storage: str, strategy: str, steps: int) -> None:
     """One rank. Ray Train's storage is replaced by a folder that all ranks share."""
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     from raytrain_job import checkpoint
     from raytrain_job.worker import run
@@ -31,9 +32,14 @@ def rank_main(rank: int, port: int, storage: str, strategy: str, steps: int) -> 
         return checkpoint.read(str(saved[-1]), model, optimizer) if saved else 0
 
     torch.set_num_threads(1)
-    distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS)
+    distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS
+    )
     settings = replace(config(steps=steps, strategy=strategy, checkpointEvery=5), world_size=RANKS)
-    with mock.patch.object(checkpoint, "save", save), mock.patch.object(checkpoint, "restore", restore):
+    with (
+        mock.patch.object(checkpoint, "save", save),
+        mock.patch.object(checkpoint, "restore", restore),
+    ):
         result = run(settings, rank, RANKS, torch.device("cpu"))
     Path(f"{storage}.{steps}.{rank}").write_text(str(result["resumedAtStep"]), encoding="utf-8")
     distributed.destroy_process_group()
@@ -45,30 +51,39 @@ def train(storage: str, strategy: str, steps: int) -> list[int]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     context = multiprocessing.get_context("fork")
-    ranks = [context.Process(target=rank_main, args=(rank, port, storage, strategy, steps)) for rank in range(RANKS)]
+    ranks = [
+        context.Process(target=rank_main, args=(rank, port, storage, strategy, steps))
+        for rank in range(RANKS)
+    ]
     for process in ranks:
         process.start()
     for process in ranks:
         process.join(180)
     if any(process.exitcode != 0 for process in ranks):
         raise AssertionError([process.exitcode for process in ranks])
-    return [int(Path(f"{storage}.{steps}.{rank}").read_text(encoding="utf-8")) for rank in range(RANKS)]
+    return [
+        int(Path(f"{storage}.{steps}.{rank}").read_text(encoding="utf-8")) for rank in range(RANKS)
+    ]
 
 
 class ResumeTest(unittest.TestCase):
     def test_is_exact(self) -> None:
         import torch
-        import torch.distributed.fsdp  # noqa: F401
+        import torch.distributed.fsdp
         from torch.distributed.checkpoint.format_utils import dcp_to_torch_save
 
-        def state(folder: str, step: int) -> dict[str, object]:
+        def state(folder: str, step: int) -> dict[str, Any]:
             dcp_to_torch_save(f"{folder}/{step}", f"{folder}.pt")
             return flat(torch.load(f"{folder}.pt", weights_only=False))
 
-        def flat(value: object, name: str = "") -> dict[str, object]:
+        def flat(value: object, name: str = "") -> dict[str, Any]:
             if not isinstance(value, dict):
                 return {name: value}
-            return {key: leaf for part, below in value.items() for key, leaf in flat(below, f"{name}/{part}").items()}
+            return {
+                key: leaf
+                for part, below in value.items()
+                for key, leaf in flat(below, f"{name}/{part}").items()
+            }
 
         for strategy in ("fsdp2", "ddp"):
             with self.subTest(strategy), tempfile.TemporaryDirectory() as folder:
@@ -95,10 +110,12 @@ class CheckpointingTest(unittest.TestCase):
     def test_computes_the_same_with_less_memory(self) -> None:
         import torch
 
+        from raytrain_job.decoder import Layer
         from raytrain_job.model import MODELS, build
         from raytrain_job.sharding import initialise
 
-        losses, gradients = [], []
+        losses: list[float] = []
+        gradients: list[torch.Tensor] = []
         for checkpointing in (False, True):
             model = build(MODELS["tiny"])
             initialise(model, 7, 0)
@@ -106,6 +123,10 @@ class CheckpointingTest(unittest.TestCase):
             loss = model(torch.arange(34).view(2, 17))
             loss.backward()
             losses.append(loss.item())
-            gradients.append(model.layers[0].attention.query.weight.grad)
+            layer = model.layers[0]
+            assert isinstance(layer, Layer)
+            gradient = layer.attention.query.weight.grad
+            assert gradient is not None
+            gradients.append(gradient)
         self.assertEqual(losses[0], losses[1])
         self.assertTrue(torch.equal(gradients[0], gradients[1]))

@@ -22,12 +22,14 @@ RANKS = 4
 def rank_main(rank: int, port: int, output: str) -> None:
     """One rank; its result goes to a file."""
     import torch
-    import torch.distributed as distributed
+    from torch import distributed
 
     from raytrain_job.worker import run
 
     torch.set_num_threads(1)
-    distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS)
+    distributed.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS
+    )
     settings = replace(config(steps=20), world_size=RANKS)
     # Ray Train replaces print by one that writes each line twice.
     with (
@@ -50,20 +52,33 @@ class RunTest(unittest.TestCase):
             port = probe.getsockname()[1]
         with tempfile.TemporaryDirectory() as output:
             context = multiprocessing.get_context("fork")
-            ranks = [context.Process(target=rank_main, args=(rank, port, output)) for rank in range(RANKS)]
+            ranks = [
+                context.Process(target=rank_main, args=(rank, port, output))
+                for rank in range(RANKS)
+            ]
             for process in ranks:
                 process.start()
             for process in ranks:
                 process.join(180)
             self.assertEqual([0] * RANKS, [process.exitcode for process in ranks])
-            printed = [Path(output, f"{rank}.out").read_text(encoding="utf-8").splitlines() for rank in range(RANKS)]
-            results = [json.loads(Path(output, f"{rank}.json").read_text(encoding="utf-8")) for rank in range(RANKS)]
+            printed = [
+                Path(output, f"{rank}.out").read_text(encoding="utf-8").splitlines()
+                for rank in range(RANKS)
+            ]
+            results = [
+                json.loads(Path(output, f"{rank}.json").read_text(encoding="utf-8"))
+                for rank in range(RANKS)
+            ]
         first = results[0]
         self.assertEqual((20, RANKS), (first["steps"], first["worldSize"]))
         self.assertGreater(first["stepsPerSecond"], 0)
         # It began at the loss of guessing among 256 tokens.
         self.assertLess(first["finalLoss"], math.log(256) / 2)
-        self.assertEqual({first["finalLoss"]}, {result["finalLoss"] for result in results}, "the loss is of all ranks")
+        self.assertEqual(
+            {first["finalLoss"]},
+            {result["finalLoss"] for result in results},
+            "the loss is of all ranks",
+        )
         steps = [line.partition(":")[0] for line in printed[0]]
         self.assertEqual([f"step {step} of 20" for step in (1, *range(2, 21, 2))], steps)
         self.assertEqual([[]] * (RANKS - 1), printed[1:], "only rank 0 prints")
@@ -83,4 +98,6 @@ class SynchronizeTest(unittest.TestCase):
             ):
                 _synchronize(torch.device(device))
                 self.assertEqual([want], barrier.mock_calls)
-                self.assertEqual([mock.call(torch.device(device))] * (device != "cpu"), synchronize.mock_calls)
+                self.assertEqual(
+                    [mock.call(torch.device(device))] * (device != "cpu"), synchronize.mock_calls
+                )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unittest
+from typing import Any
 
 from raytrain_job.settings import Config, Identity, SettingsError, load
 from tests.support import config, environment
@@ -13,8 +14,18 @@ class SettingsTest(unittest.TestCase):
         settings = load(environment(unknown="ignored"))
         self.assertEqual(Identity("job-a1", "00ff", 1), settings.identity)
         want = Config(
-            model="tiny", steps=10, batch_size=2, sequence_length=32, learning_rate=0.01, seed=7, device="cpu",
-            wrap_min_parameters=10_000, max_failures=0, world_size=8, nodes=2, gpus_per_node=4,
+            model="tiny",
+            steps=10,
+            batch_size=2,
+            sequence_length=32,
+            learning_rate=0.01,
+            seed=7,
+            device="cpu",
+            wrap_min_parameters=10_000,
+            max_failures=0,
+            world_size=8,
+            nodes=2,
+            gpus_per_node=4,
         )
         self.assertEqual(want, settings.config)
 
@@ -24,8 +35,11 @@ class SettingsTest(unittest.TestCase):
                 self.assertEqual(want, config(steps=steps).warmup_steps)
 
     def test_refuses(self) -> None:
-        cases = [
-            ({"model": "gpt-2"}, r"RAYTRAIN_CONFIG.model is 'gpt-2': give one of Qwen/Qwen2.5-0.5B, Qwen/Qwen2.5-1.5B, tiny"),
+        cases: list[tuple[dict[str, Any], str]] = [
+            (
+                {"model": "gpt-2"},
+                r"RAYTRAIN_CONFIG.model is 'gpt-2': give one of Qwen/Qwen2.5-0.5B, Qwen/Qwen2.5-1.5B, tiny",
+            ),
             ({"model": ["tiny"]}, r"RAYTRAIN_CONFIG.model is \['tiny'\]"),
             ({"steps": 1}, r"RAYTRAIN_CONFIG.steps is 1: give a whole number of 2 or more"),
             ({"steps": True}, r"RAYTRAIN_CONFIG.steps is True"),
@@ -36,13 +50,27 @@ class SettingsTest(unittest.TestCase):
             ({"device": "tpu"}, r"RAYTRAIN_CONFIG.device is 'tpu': give one of cuda, cpu"),
             ({"worldSize": 6}, r"worldSize is 6: give nodes x gpusPerNode = 8"),
             ({"maxFailures": -1}, r"RAYTRAIN_CONFIG.maxFailures is -1"),
-            ({"strategy": "fsdp3"}, r"RAYTRAIN_CONFIG.strategy is 'fsdp3': give one of fsdp2, fsdp1, ddp"),
+            (
+                {"strategy": "fsdp3"},
+                r"RAYTRAIN_CONFIG.strategy is 'fsdp3': give one of fsdp2, fsdp1, ddp",
+            ),
             ({"strategy": "fsdp1"}, r"strategy is 'fsdp1': it needs device cuda"),
-            ({"strategy": "fsdp1", "device": "cuda", "worldSize": 1, "nodes": 1, "gpusPerNode": 1},
-             r"strategy is 'fsdp1': it needs a worldSize of 2 or more"),
+            (
+                {
+                    "strategy": "fsdp1",
+                    "device": "cuda",
+                    "worldSize": 1,
+                    "nodes": 1,
+                    "gpusPerNode": 1,
+                },
+                r"strategy is 'fsdp1': it needs a worldSize of 2 or more",
+            ),
             ({"compile": 1}, r"RAYTRAIN_CONFIG.compile is 1: give true or false"),
             ({"checkpointEvery": -1}, r"RAYTRAIN_CONFIG.checkpointEvery is -1"),
-            ({"storagePath": "runs"}, r"RAYTRAIN_CONFIG.storagePath is 'runs': give an absolute folder or a URI"),
+            (
+                {"storagePath": "runs"},
+                r"RAYTRAIN_CONFIG.storagePath is 'runs': give an absolute folder or a URI",
+            ),
             ({"runName": "A b"}, r"RAYTRAIN_CONFIG.runName is 'A b'"),
         ]
         for changes, want in cases:
@@ -50,14 +78,28 @@ class SettingsTest(unittest.TestCase):
                 load(environment(**changes))
 
     def test_names_every_problem_at_once(self) -> None:
-        wrong = environment(steps=0, device="tpu") | {"RAYTRAIN_NONCE": "xyz", "RAYTRAIN_ATTEMPT": "0", "RAYTRAIN_SUBMISSION_ID": "Job 1"}
+        wrong = environment(steps=0, device="tpu") | {
+            "RAYTRAIN_NONCE": "xyz",
+            "RAYTRAIN_ATTEMPT": "0",
+            "RAYTRAIN_SUBMISSION_ID": "Job 1",
+        }
         with self.assertRaises(SettingsError) as raised:
             load(wrong)
-        for name in ("RAYTRAIN_SUBMISSION_ID", "RAYTRAIN_NONCE", "RAYTRAIN_ATTEMPT", "RAYTRAIN_CONFIG.steps", "RAYTRAIN_CONFIG.device"):
+        for name in (
+            "RAYTRAIN_SUBMISSION_ID",
+            "RAYTRAIN_NONCE",
+            "RAYTRAIN_ATTEMPT",
+            "RAYTRAIN_CONFIG.steps",
+            "RAYTRAIN_CONFIG.device",
+        ):
             self.assertIn(name, str(raised.exception))
 
     def test_refuses_what_is_no_configuration(self) -> None:
-        for text, want in (("{", "is not JSON"), ("[]", "give a JSON object"), (None, "is not set")):
+        for text, want in (
+            ("{", "is not JSON"),
+            ("[]", "give a JSON object"),
+            (None, "is not set"),
+        ):
             variables = environment()
             del variables["RAYTRAIN_CONFIG"]
             if text is not None:

@@ -17,7 +17,9 @@ ENDS = "from raytrain_job.watchdog import start; start(30)"
 
 class WatchdogTest(unittest.TestCase):
     def test_ends_a_job_that_hangs(self) -> None:
-        ended = subprocess.run([sys.executable, "-c", HANG], capture_output=True, text=True, timeout=20, check=False)
+        ended = subprocess.run(
+            [sys.executable, "-c", HANG], capture_output=True, text=True, timeout=20, check=False
+        )
         self.assertEqual(124, ended.returncode)
         self.assertIn("ended at its own deadline", ended.stderr)
 
