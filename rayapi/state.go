@@ -91,6 +91,8 @@ type Actor struct {
 	JobID  string `json:"job_id"`
 	NodeID string `json:"node_id"`
 	PID    int    `json:"pid"`
+	// Resources are what the actor reserves while it is alive, by Ray's name, such as GPU.
+	Resources map[string]float64 `json:"required_resources"`
 	// DeathCause is nil for an actor that is alive.
 	DeathCause *DeathCause `json:"death_cause"`
 }

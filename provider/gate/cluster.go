@@ -108,7 +108,8 @@ func (o operation) nextReplacePods() string {
 // about 3 s after the driver.
 const freePoll = time.Second
 
-// awaitFree waits until no actor of jobs that have ended is left, because the actors have the GPUs.
+// awaitFree waits until no actor of jobs that have ended holds a GPU. Others may stay: Ray Train's
+// coordinator outlives its job.
 func (o operation) awaitFree(ctx context.Context, ray head, ended []rayapi.Job) error {
 	ended = slices.DeleteFunc(slices.Clone(ended), func(job rayapi.Job) bool {
 		return job.JobID == "" || !job.Status.Final() // its driver never started, or it uses nothing yet
@@ -119,7 +120,7 @@ func (o operation) awaitFree(ctx context.Context, ray head, ended []rayapi.Job) 
 			return err
 		}
 		left := slices.DeleteFunc(actors, func(a rayapi.Actor) bool {
-			return a.State == rayapi.Dead ||
+			return a.State == rayapi.Dead || a.Resources["GPU"] == 0 ||
 				!slices.ContainsFunc(ended, func(job rayapi.Job) bool { return job.JobID == a.JobID })
 		})
 		switch {

@@ -30,11 +30,16 @@ func TestDestroyWaitsForTheGPUs(t *testing.T) {
 			w := newWorld(t)
 			require.NoError(t, w.up())
 			w.end(rayapi.Running)
-			w.actors(rayapi.Actor{ClassName: "RayTrainWorker", NodeID: "worker1", PID: 7, State: "ALIVE"})
+			// Ray Train's coordinator stays for ever, on every cluster, and holds no GPU.
+			coordinator := rayapi.Actor{ClassName: "_AutoscalingCoordinatorActor", State: "ALIVE"}
+			w.actors(coordinator, rayapi.Actor{
+				ClassName: "RayTrainWorker", NodeID: "worker1", PID: 7, State: "ALIVE",
+				Resources: map[string]float64{"CPU": 1, "GPU": 1},
+			})
 			sleeps := 0
 			w.onSleep = func() {
 				if sleeps++; sleeps == endsAfter {
-					w.actors(rayapi.Actor{ClassName: "RayTrainWorker", State: rayapi.Dead})
+					w.actors(coordinator, rayapi.Actor{ClassName: "RayTrainWorker", State: rayapi.Dead})
 				}
 			}
 			err := w.destroy()
@@ -159,4 +164,15 @@ func TestHangingWriteOfTheRecord(t *testing.T) {
 	require.NoError(t, w.up(), "the verdict counts")
 	assert.Less(t, w.time().Sub(began), time.Minute)
 	require.Len(t, w.warnings, 1)
+}
+
+// Ray Train ends its workers when the job is done, and Ray calls some of them unexpected.
+func TestDeadActorsOfAJobThatSucceededAreNoFinding(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.actors(rayapi.Actor{ClassName: "Worker", State: rayapi.Dead, DeathCause: &rayapi.DeathCause{
+		Died: &rayapi.ActorDied{Reason: rayapi.WorkerDied},
+	}})
+	require.NoError(t, w.up())
+	assert.NotContains(t, codes(w), "ray-actor-died")
 }

@@ -85,7 +85,8 @@ func (o operation) failures(ctx context.Context, begun run, end follow.Outcome) 
 	var found []report.Finding
 	bounded(ctx, countersTimeout, func(ctx context.Context) {
 		ended := preflight.Ended{Workers: begun.workers, Since: end.Started}
-		if end.Stopped == "" { // otherwise the gate ended the actors
+		// Otherwise the gate ended the actors, or they ended with their job.
+		if end.Stopped == "" && end.Job.Status != rayapi.Succeeded {
 			ended.JobID = end.Job.JobID
 		}
 		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in), ended)
