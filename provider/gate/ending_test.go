@@ -17,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
 	"github.com/ray-train-efa/ray-train-efa/provider/gate"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -170,9 +171,11 @@ func TestHangingWriteOfTheRecord(t *testing.T) {
 func TestDeadActorsOfAJobThatSucceededAreNoFinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
+	w.fabric = synth.PluginMissing
 	w.actors(rayapi.Actor{ClassName: "Worker", State: rayapi.Dead, DeathCause: &rayapi.DeathCause{
 		Died: &rayapi.ActorDied{Reason: rayapi.WorkerDied},
 	}})
-	require.NoError(t, w.up())
+	require.ErrorContains(t, w.up(), "refused: the verdict is not-efa")
+	assert.Equal(t, "SUCCEEDED", w.text("jobStatus"))
 	assert.NotContains(t, codes(w), "ray-actor-died")
 }
