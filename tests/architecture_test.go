@@ -59,6 +59,7 @@ func parts() []part {
 		}},
 		{folder: "provider/evidence", without: withoutPlatform,
 			imports: []string{"internal/refusal", "nccl", "rayapi"}},
+		{folder: "provider/explain", without: withoutPlatform, imports: []string{"nccl"}},
 		{folder: "provider/follow", without: withoutPlatform,
 			imports: []string{"nccl/report", "provider/evidence", "rayapi"}},
 		{folder: "rayapi", without: withoutPlatform},

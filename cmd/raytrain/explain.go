@@ -6,15 +6,15 @@ import (
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/screen"
-	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
+	"github.com/ray-train-efa/ray-train-efa/provider/explain"
 )
 
-// explain writes the meaning of a finding, why it happens, the next step and the sources.
-func explain(w io.Writer, code string) error {
-	e, ok := finding.Explain(code)
+// explainFinding writes the meaning of a finding, why it happens, the next step and the sources.
+func explainFinding(w io.Writer, code string) error {
+	e, ok := explain.Find(code)
 	if !ok {
 		return fmt.Errorf("flag --explain %q: no such finding: must be one of\n%s",
-			code, indent(strings.Join(codes(), " ")))
+			code, indent(strings.Join(explain.Codes(), " ")))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s)\n", e.Code, e.Severity)
@@ -30,15 +30,6 @@ func explain(w io.Writer, code string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// codes lists every finding code.
-func codes() []string {
-	var names []string
-	for _, c := range finding.Codes() {
-		names = append(names, c.String())
-	}
-	return names
 }
 
 // indent wraps a text for a terminal.

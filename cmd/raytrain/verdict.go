@@ -76,7 +76,7 @@ func newVerdictCommand() *cobra.Command {
 		},
 		RunE: func(command *cobra.Command, paths []string) error {
 			if flags.explain != "" {
-				return explain(command.OutOrStdout(), flags.explain)
+				return explainFinding(command.OutOrStdout(), flags.explain)
 			}
 			return flags.run(command, paths)
 		},

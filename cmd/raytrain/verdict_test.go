@@ -17,6 +17,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
 	"github.com/ray-train-efa/ray-train-efa/nccl/synth"
+	"github.com/ray-train-efa/ray-train-efa/provider/explain"
 )
 
 // raytrain runs the command line and returns what it prints and its status.
@@ -197,12 +198,12 @@ func TestVerdictUsageErrors(t *testing.T) {
 
 func TestVerdictExplainsFindings(t *testing.T) {
 	t.Parallel()
-	for _, code := range codes() {
+	for _, code := range explain.Codes() {
 		out, status, err := raytrain(t, "", "verdict", "--explain", code)
 		require.NoError(t, err)
 		assert.Equal(t, 0, status)
 		assert.True(t, strings.HasPrefix(out, code+" ("), out)
-		for _, part := range []string{"\nMeaning:\n  ", "\nWhy it happens:\n  ", "\nSources:\n  "} {
+		for _, part := range []string{"\nMeaning:\n  ", "\nWhy it happens:\n  ", "\nNext:\n  "} {
 			assert.Contains(t, out, part, code)
 		}
 	}

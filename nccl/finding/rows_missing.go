@@ -103,7 +103,8 @@ var missingRows = map[Code]words{
 		cause: "a rank of a communicator is not in evidence",
 		next: "collect every rank's log: NCCL_DEBUG_FILE=/tmp/nccl.%h.%p on each node, or the Ray " +
 			"workers' .out files of every node",
-		how:     "Every rank prints its own lines. A missing rank may have used another network.",
+		how: "Every rank prints its own lines. A missing rank may have used another network. In a " +
+			"report of a job, the rank left no manifest: it never started, or its node was lost.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	NetworkUnknown: {

@@ -50,7 +50,8 @@ var pluginRows = map[Code]words{
 			"that /dev/infiniband/uverbs0 exists in it",
 		how: "FI_PROVIDER=efa, or the platform filter of the AWS build, leaves EFA as the only " +
 			"acceptable provider, and libfabric found no device of it: the pod did not request " +
-			"one, or the device plugin does not run on the node.",
+			"one, or the device plugin does not run on the node. The preflight reports a node that " +
+			"offers fewer devices than required.",
 		sources: []string{"aws-ofi-nccl src/platform-aws.cpp", "aws-ofi-nccl src/nccl_ofi_net.cpp"},
 	},
 	NoEligibleProvider: {

@@ -124,8 +124,9 @@ func writeFiles(folder string, files []File) (err error) {
 // text returns the report for people.
 func text(bundle Bundle, result report.Report) ([]byte, error) {
 	var out bytes.Buffer
-	if bundle.Rehearsed {
+	if bundle.Rehearsed || result.Rehearsed {
 		fmt.Fprintln(&out, RehearsedNotice)
+		result.Rehearsed = false // the notice is already there
 	}
 	fmt.Fprintf(&out, "submission %s", bundle.SubmissionID)
 	if bundle.ProofHash != "" {
