@@ -86,6 +86,10 @@ mutation: go ## run mutation tests of the verdict and list surviving mutants
 breaks: build ## break the program in every known way, one at a time, and check that its tests and a rehearsal fail
 	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all
 
+.PHONY: drill
+drill: setup ## the built-in training on this host with gloo: every case of a CPU; make test runs only one
+	go test ./drill -count 1 -v -drill.all
+
 .PHONY: bench-verdict
 bench-verdict: go ## compare the speed of raytrain verdict with grep
 	go run ./nccl/bench

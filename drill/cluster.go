@@ -160,6 +160,8 @@ func withoutRay(environment []string) []string {
 		}
 	}
 	return append(kept, "PYTHONUNBUFFERED=1",
+		// Otherwise the head waits 30 s for its node to become idle when it is ended.
+		"RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S=0",
 		// Of the dashboard on a loaded machine; it gives up after 30 s otherwise.
 		"RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT=120")
 }
