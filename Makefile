@@ -42,8 +42,8 @@ build: setup ## build this project's own binaries: raytrain, raytrain-cluster an
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
 .PHONY: judges
-judges: go ## install the programs that check this project and are not its own: cfn-lint, ruff, mypy, pytest
-	@go run ./tools/setup -only cfn-lint,python-checks
+judges: go ## install what only tests use: cfn-lint, ruff, mypy, pytest, and transformers
+	@go run ./tools/setup -only cfn-lint,python-checks,transformers
 
 .PHONY: rehearse
 rehearse: build ## the whole cycle on an emulated AWS account: preview, up, verdict, destroy

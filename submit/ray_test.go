@@ -45,8 +45,10 @@ func startRay(t *testing.T) *cluster {
 	tools, err := toolchain.LocateInstalled(root)
 	require.NoError(t, err)
 	bin := filepath.Join(tools.RayVenv, "bin")
+	packages, err := tools.Packages("transformers")
+	require.NoError(t, err)
 	for range starts {
-		if client := startHead(t, bin); client != nil {
+		if client := startHead(t, bin, packages); client != nil {
 			return &cluster{ray: client, python: filepath.Join(bin, "python")}
 		}
 	}
@@ -55,8 +57,9 @@ func startRay(t *testing.T) *cluster {
 }
 
 // startHead starts a head and returns a client of it when it serves; nil when it ended instead. Every
-// port is its own, because other heads may run on this machine.
-func startHead(t *testing.T, bin string) *rayapi.Client {
+// port is its own, because other heads may run on this machine. Scripts find the packages of the
+// folder beside Ray's.
+func startHead(t *testing.T, bin, packages string) *rayapi.Client {
 	t.Helper()
 	// t.TempDir's path is too long for Ray's sockets.
 	folder, err := os.MkdirTemp("", "ray")
@@ -68,7 +71,10 @@ func startHead(t *testing.T, bin string) *rayapi.Client {
 		fmt.Sprint("--port=", ports[0]), fmt.Sprint("--dashboard-port=", ports[1]),
 		fmt.Sprint("--dashboard-agent-listen-port=", ports[2]), fmt.Sprint("--ray-client-server-port=", ports[3]),
 		"--object-store-memory=80000000")
-	command.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "RAY_AUTH_MODE=disabled",
+	command.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "PYTHONPATH="+packages,
+		"RAY_AUTH_MODE=disabled",
+		// Otherwise the head waits 30 s for its node to become idle when it is ended.
+		"RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S=0",
 		"RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT=300")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	output := &safeBuffer{}

@@ -132,6 +132,7 @@ func TestSubmitOnAPlainRayCluster(t *testing.T) {
 		t.Run("interrupted", func(t *testing.T) { t.Parallel(); c.interrupted(t, false) })
 		t.Run("interrupted and left", func(t *testing.T) { t.Parallel(); c.interrupted(t, true) })
 	})
+	t.Run("examples", c.examples)
 }
 
 // interrupted ends a submission while its job runs.

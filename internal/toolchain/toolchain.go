@@ -121,6 +121,17 @@ func at(root string) Toolchain {
 	}
 }
 
+// Packages returns the folder of the Python packages of a virtual environment in the bin folder that
+// only tests use, such as "transformers". Its error wraps os.ErrNotExist.
+func (t Toolchain) Packages(environment string) (string, error) {
+	pattern := filepath.Join(t.Bin, environment, "lib", "python3*", "site-packages")
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("finding %q: %w: run make judges", pattern, os.ErrNotExist)
+	}
+	return found[0], nil
+}
+
 // installed lists what set-up installs.
 func (t Toolchain) installed() []string {
 	return []string{

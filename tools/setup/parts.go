@@ -21,6 +21,9 @@ const (
 	cfnLintVersion = "1.58.0"
 	// ruffVersion is that of tools/python-checks/requirements.txt, which also has mypy and pytest.
 	ruffVersion = "0.17.6"
+	// transformersVersion is that of tools/transformers/requirements.txt. It is not in the environment
+	// of Ray, because that one is the image of a rehearsal.
+	transformersVersion = "5.24.0"
 )
 
 const (
@@ -133,6 +136,13 @@ func parts(v goVersions) []recipe {
 			Facts: []fact{platform, python, cachePath}, Optional: true,
 			Steps: venv(),
 			Links: map[string]string{"python-checks": "venv"},
+		},
+		{
+			// Without torch and numpy, which Ray's environment has: tests use the packages of both.
+			Name: "transformers", Version: transformersVersion, Source: "tools/transformers", Lane: downloading,
+			Facts: []fact{platform, python, cachePath}, Optional: true,
+			Steps: venv(),
+			Links: map[string]string{"transformers": "venv"},
 		},
 		{
 			Name: "golangci-lint", Version: v.golangciLint, Source: "tools/golangci-lint", Lane: compiling, Facts: []fact{platform}, Optional: true,

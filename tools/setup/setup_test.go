@@ -303,6 +303,7 @@ func TestVersionsAgreeWithTheirLockFiles(t *testing.T) {
 
 		"cfn-lint/requirements.txt":      "cfn-lint==" + cfnLintVersion + "\n",
 		"python-checks/requirements.txt": "ruff==" + ruffVersion + "\n",
+		"transformers/requirements.txt":  "transformers==" + transformersVersion + "\n",
 	} {
 		if got := read(t, filepath.Join("..", file)); !strings.Contains(got, want) {
 			t.Errorf("tools/%s lacks %q", file, want)
