@@ -65,6 +65,7 @@ func TestDrillOnACPU(t *testing.T) {
 	assert.Positive(t, killed.ResumedAtStep)
 	require.NotNil(t, killed.SecondsToRecover)
 	assert.Positive(t, *killed.SecondsToRecover)
+	assert.Positive(t, killed.CheckpointSeconds)
 	require.NotNil(t, killed.Goodput)
 	assert.Less(t, *killed.Goodput, 1.0)
 }

@@ -196,6 +196,7 @@ func equivalent() []string {
 		"f28ff7b05bdc0d165650c7e522160029",
 		"c318124fe96e0fba8f35dfacf68be737",
 		"5a878697ff059601043d3b5b04df45a3",
+		"f7a92d0df6f7ac51b69618b5b8213852",
 	}
 }
 

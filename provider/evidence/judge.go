@@ -63,6 +63,9 @@ type Result struct {
 	MFU *float64 `json:"mfu,omitempty"`
 	// StepSeconds is the time of each measured step, the last 1000 at most.
 	StepSeconds []float64 `json:"stepSeconds,omitempty"`
+	// CheckpointSeconds is the time that saving checkpoints took among the measured steps. It is not part
+	// of the speed.
+	CheckpointSeconds float64 `json:"checkpointSeconds,omitempty"`
 	// Split divides one step of rank 0, as torch's profiler saw it; nil without a GPU.
 	Split *Split `json:"split,omitempty"`
 	// ResumedAtStep is the step of the checkpoint that the last attempt continued at; 0 for none.

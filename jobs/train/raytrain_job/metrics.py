@@ -54,6 +54,7 @@ class StepClock:
     def __init__(self, device: torch.device) -> None:
         self._cuda = device.type == "cuda"
         # Enough for a chart; a long run must not keep an event for each of its steps.
+        # None stands for a break, as for a checkpoint.
         self._marks: deque[Any] = deque(maxlen=1001)
 
     def mark(self) -> None:
@@ -65,9 +66,14 @@ class StepClock:
         else:
             self._marks.append(time.perf_counter())
 
+    def skip(self) -> None:
+        """Leave out the time since the last mark, and mark the beginning of the next step."""
+        self._marks.append(None)
+        self.mark()
+
     def seconds(self) -> list[float]:
         """Return the seconds of the last 1000 steps. On a GPU, call it after a synchronization."""
-        pairs = itertools.pairwise(self._marks)
+        pairs = [pair for pair in itertools.pairwise(self._marks) if None not in pair]
         if self._cuda:
             return [round(first.elapsed_time(second) / 1000, 6) for first, second in pairs]
         return [round(second - first, 6) for first, second in pairs]

@@ -97,7 +97,7 @@ def run(
 
     warm = first + min(config.warmup_steps, config.steps - first - 1)
     clock, kernels, started, resumed_at = StepClock(device), Kernels(device), 0.0, None
-    loss = torch.zeros((), device=device)
+    loss, saving = torch.zeros((), device=device), 0.0
     for step in range(first, config.steps):
         if step == warm:
             _synchronize(device)
@@ -121,9 +121,14 @@ def run(
             if rank == 0 and starts is not None:
                 starts.reach.remote(step + 1)
             if (step + 1) % config.checkpoint_every == 0:
+                _synchronize(device)
+                began = time.monotonic()
                 checkpoint.save(model, optimizer, step + 1)
+                if step >= warm:
+                    saving += time.monotonic() - began
+                    clock.skip()
     _synchronize(device)
-    seconds = time.monotonic() - started
+    seconds = time.monotonic() - started - saving
 
     mean_loss = loss.detach().float().clone()
     distributed.all_reduce(mean_loss)
@@ -135,6 +140,7 @@ def run(
         "worldSize": world_size,
         "strategy": config.strategy,
         "stepSeconds": clock.seconds(),
+        "checkpointSeconds": round(saving, 3),
         "resumedAtStep": first,
         "split": kernels.split(),
     }

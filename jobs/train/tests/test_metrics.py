@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import unittest
+from unittest import mock
+
+import torch
 
 from raytrain_job.driver import Starts
-from raytrain_job.metrics import flops_per_token, peak_flops, split
+from raytrain_job.metrics import StepClock, flops_per_token, peak_flops, split
 from raytrain_job.model import MODELS
 from raytrain_job.worker import _recovery
 
@@ -28,6 +31,17 @@ class SplitTest(unittest.TestCase):
 
     def test_nothing_recorded(self) -> None:
         self.assertIsNone(split([]))
+
+
+class StepClockTest(unittest.TestCase):
+    def test_leaves_out_what_is_skipped(self) -> None:
+        clock = StepClock(torch.device("cpu"))
+        with mock.patch("time.perf_counter", side_effect=[10.0, 11.0, 41.0, 43.0]):
+            clock.mark()
+            clock.mark()
+            clock.skip()  # 30 seconds for a checkpoint
+            clock.mark()
+        self.assertEqual([1.0, 2.0], clock.seconds())
 
 
 class DeviceTest(unittest.TestCase):
