@@ -45,6 +45,10 @@ type Args struct {
 	Tags map[string]string
 	// GPUType describes the GPU group's instance type.
 	GPUType capacity.InstanceType
+	// Addons are the versions of the add-ons.
+	Addons settings.AddonVersions
+	// Protect makes Pulumi refuse to delete the control plane.
+	Protect bool
 	// AWS is the provider for the control plane's component, which does not inherit one.
 	AWS *aws.Provider
 }
@@ -75,26 +79,26 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 		return nil, fmt.Errorf("registering cluster %q: %w", name, err)
 	}
 	b := builder{ctx: ctx, args: args, parent: pulumi.Parent(c)}
-	role, err := b.nodeRole()
+	roles, err := b.nodeRoles()
 	if err != nil {
 		return nil, err
 	}
-	control, err := b.controlPlane(role.role)
+	control, err := b.controlPlane(roles.nodes)
 	if err != nil {
 		return nil, err
 	}
-	first, err := b.addonsBeforeNodes(control)
+	first, err := b.addonsBeforeNodes(control, roles)
 	if err != nil {
 		return nil, err
 	}
 	// Deletion is in reverse order. The CNI must be deleted after the nodes; otherwise their network
 	// interfaces leak and block the deletion of the VPC.
-	ready := append(role.attachments, first...)
-	system, err := b.systemNodes(control, role.role, ready)
+	ready := append(roles.attachments, first...)
+	system, err := b.systemNodes(control, roles.nodes, ready)
 	if err != nil {
 		return nil, err
 	}
-	gpu, err := b.gpuNodes(control, role.role, ready)
+	gpu, err := b.gpuNodes(control, roles.nodes, ready)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (b builder) controlPlane(role *iam.Role) (*controlPlane, error) {
 	}
 	// Passing the role as a resource does not make a remote component depend on it.
 	component, err := eks.NewCluster(b.ctx, "eks", args, b.parent, pulumi.Providers(b.args.AWS),
-		pulumi.DependsOn([]pulumi.Resource{role}))
+		pulumi.DependsOn([]pulumi.Resource{role}), pulumi.Protect(b.args.Protect))
 	if err != nil {
 		return nil, fmt.Errorf("creating the control plane %q: %w", b.args.Name, err)
 	}

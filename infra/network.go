@@ -30,6 +30,8 @@ type NetworkArgs struct {
 	ControlPlaneZone region.Zone
 	// AllZones are the zones that nodes can move to. Each has a subnet, which is free.
 	AllZones []region.Zone
+	// Protect makes Pulumi refuse to delete the VPC.
+	Protect bool
 }
 
 // Network is a VPC with a subnet for nodes in each zone. All nodes are in one of them.
@@ -71,7 +73,7 @@ func NewNetwork(ctx *pulumi.Context, name string, args *NetworkArgs, opts ...pul
 		EnableDnsSupport:   pulumi.Bool(true),
 		EnableDnsHostnames: pulumi.Bool(true),
 		Tags:               b.tags("vpc", nil),
-	}, b.parent)
+	}, b.parent, pulumi.Protect(args.Protect))
 	if err != nil {
 		return nil, fmt.Errorf("creating the VPC: %w", err)
 	}

@@ -32,8 +32,12 @@ func parts() []part {
 	return []part{
 		// The program.
 		{folder: "", imports: []string{"internal/eventlog", "internal/imagepin", "internal/stack"}},
-		{folder: "infra", imports: []string{"internal/refusal", "internal/region", "internal/settings"}},
-		{folder: "cluster", imports: []string{"internal/capacity", "internal/region", "internal/settings", "infra"}},
+		{folder: "infra", imports: []string{
+			"internal/iampolicy", "internal/refusal", "internal/region", "internal/settings",
+		}},
+		{folder: "cluster", imports: []string{
+			"internal/capacity", "internal/iampolicy", "internal/region", "internal/settings", "infra",
+		}},
 		{folder: "workloads", imports: []string{
 			"internal/capacity", "internal/image", "internal/refusal", "internal/region",
 			"internal/settings", "cluster",

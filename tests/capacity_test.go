@@ -3,6 +3,7 @@ package tests
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -73,6 +74,10 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 			[]string{"pulumi config set --path job.evidenceDir evidence"}},
 		{"evidence in a file", map[string]string{"job.evidenceDir": "capacity_test.go"}, nil, "evidence-dir-not-writable",
 			[]string{"capacity_test.go\" is not a folder"}},
+		{"AMI release that does not exist", map[string]string{"gpu.amiRelease": settings.DefaultKubernetesVersion + ".2-20260101"}, nil,
+			capacity.CodeAMIRelease, []string{"EKS has no AMI amazon-eks-node-al2023-x86_64-nvidia-", "pulumi config set --path gpu.amiRelease " + settings.DefaultAMIRelease}},
+		{"add-on version that does not exist", map[string]string{"addons.coredns": "v9.9.9-eksbuild.1"}, nil, capacity.CodeAddon,
+			[]string{`addons.coredns "v9.9.9-eksbuild.1"`, "describe-addon-versions --addon-name coredns"}},
 		{"type without EFA", map[string]string{"gpu.instanceType": "g6.xlarge"}, nil, capacity.CodeInstanceType, []string{
 			"1 GPUs and 0 EFA interfaces", "similar types with both: g6.8xlarge (GPUs: 1, $2.01 an hour)",
 		}},
@@ -198,4 +203,49 @@ func TestOwnAndUncountedInstancesLeaveTheQuotaAlone(t *testing.T) {
 		}
 	})
 	green(t, options{cloud: &region})
+}
+
+// An identity that may only read what it must gets a warning for the rest.
+func TestWhatTheIdentityMayNotAskIsAWarning(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) {
+		c.denied = map[string]string{
+			"aws:servicequotas/getServiceQuota:getServiceQuota": "servicequotas:GetServiceQuota",
+			"aws:eks/getClusterVersions:getClusterVersions":     "eks:DescribeClusterVersions",
+			"aws:ssm/getParameter:getParameter":                 "ssm:GetParameter",
+			"aws:eks/getAddonVersion:getAddonVersion":           "eks:DescribeAddonVersions",
+		}
+	})
+	r := green(t, options{cloud: &region, preview: true})
+	warned := strings.Join(r.warnings, "\n")
+	for _, text := range []string{
+		"quota L-DB2E81BA", "quota L-F678F1CE", "calling servicequotas:GetServiceQuota: the AWS identity lacks the permission",
+		"the support of Kubernetes", "whether gpu.amiRelease", "whether addons.coredns", "next:     grant the statement Read",
+	} {
+		assert.Contains(t, warned, text)
+	}
+	assert.InDelta(t, 10.0548, r.export(t, "hourlyUsd"), 1e-9)
+}
+
+// An account with a thousand instances must not be asked about each.
+func TestInstancesAreCountedByType(t *testing.T) {
+	t.Parallel()
+	region := generous().with(func(c *cloud) {
+		c.others = map[string]instance{}
+		for i := range 100 {
+			c.others[fmt.Sprintf("i-%d", i)] = instance{typ: "g6.xlarge"}
+		}
+		c.others["i-other"] = instance{typ: "g6.12xlarge"}
+		c.quotas["L-DB2E81BA"] = 100*4 + 48 + 96 - 1
+	})
+	r := runProgram(t, options{cloud: &region, preview: true})
+	_, printed := r.refused(t)
+	assert.Contains(t, printed, "448 in use outside this stack")
+	asked := 0
+	for _, made := range r.calls {
+		if made.token == "aws:ec2/getInstance:getInstance" {
+			asked++
+		}
+	}
+	assert.Equal(t, 2, asked)
 }

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
@@ -25,6 +27,12 @@ type cloud struct {
 	zoneIDs, support map[string]string
 	// others are running instances by id, of any cluster.
 	others map[string]instance
+	// releases are AMI releases by parameter, addons the newest versions by name.
+	releases, addons map[string]string
+	// clusters are the EKS clusters of the account.
+	clusters []string
+	// denied are the operations that the identity lacks, by function.
+	denied map[string]string
 	// addresses and vpcs count those of others.
 	addresses, vpcs int
 }
@@ -52,6 +60,15 @@ func generous() cloud {
 		},
 		quotas:  map[string]float64{"L-DB2E81BA": 96, "L-1216C47A": 64, "L-417A185B": 192, "L-0263D0A3": 5, "L-F678F1CE": 5},
 		zoneIDs: map[string]string{"us-east-2a": "use2-az1", "us-east-2b": "use2-az2", "us-east-2c": "use2-az3"},
+		releases: map[string]string{
+			capacity.AMIParameter(settings.DefaultKubernetesVersion, capacity.NVIDIAVariant, capacity.Recommended):   settings.DefaultAMIRelease,
+			capacity.AMIParameter(settings.DefaultKubernetesVersion, capacity.StandardVariant, capacity.Recommended): settings.DefaultAMIRelease,
+		},
+		addons: map[string]string{
+			"vpc-cni": "v1.22.4-eksbuild.3", "kube-proxy": "v1.36.0-eksbuild.21", "coredns": "v1.14.3-eksbuild.16",
+			"eks-pod-identity-agent": "v1.3.10-eksbuild.3",
+		},
+		denied:  map[string]string{},
 		support: map[string]string{"1.20": "STANDARD_SUPPORT", settings.DefaultKubernetesVersion: "STANDARD_SUPPORT"},
 	}
 }
@@ -61,12 +78,16 @@ func (c cloud) with(change func(*cloud)) cloud {
 	changed := cloud{
 		machines: maps.Clone(c.machines), zones: maps.Clone(c.zones), quotas: maps.Clone(c.quotas), others: maps.Clone(c.others),
 		zoneIDs: maps.Clone(c.zoneIDs), support: maps.Clone(c.support),
+		releases: maps.Clone(c.releases), addons: maps.Clone(c.addons), denied: maps.Clone(c.denied),
 	}
 	change(&changed)
 	return changed
 }
 
 func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyMap, error) {
+	if operation, ok := c.denied[token]; ok {
+		return nil, fmt.Errorf("api error AccessDeniedException: not authorized to perform: %s", operation)
+	}
 	number := func(n int) resource.PropertyValue { return resource.NewProperty(float64(n)) }
 	switch token {
 	case "aws:ec2/getInstanceType:getInstanceType":
@@ -98,6 +119,13 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 			ids = append(ids, c.zoneIDs[name])
 		}
 		return resource.PropertyMap{"names": texts(names), "zoneIds": texts(ids)}, nil
+	case "aws:index/getCallerIdentity:getCallerIdentity":
+		return resource.PropertyMap{
+			"accountId": resource.NewProperty("123456789012"),
+			"arn":       resource.NewProperty("arn:aws:sts::123456789012:assumed-role/ci/session"),
+		}, nil
+	case "aws:eks/getClusters:getClusters":
+		return resource.PropertyMap{"names": texts(c.clusters)}, nil
 	case "aws:eks/getClusterVersions:getClusterVersions":
 		var versions []resource.PropertyValue
 		for _, version := range slices.Sorted(maps.Keys(c.support)) {
@@ -106,6 +134,14 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 			}))
 		}
 		return resource.PropertyMap{"clusterVersions": resource.NewProperty(versions)}, nil
+	case "aws:ssm/getParameter:getParameter":
+		release, ok := c.releases[args["name"].StringValue()]
+		if !ok {
+			return nil, errors.New("reading SSM Parameter: couldn't find resource")
+		}
+		return resource.PropertyMap{"insecureValue": resource.NewProperty(release)}, nil
+	case "aws:eks/getAddonVersion:getAddonVersion":
+		return resource.PropertyMap{"version": resource.NewProperty(c.addons[args["addonName"].StringValue()])}, nil
 	case "aws:servicequotas/getServiceQuota:getServiceQuota":
 		code := args["quotaCode"].StringValue()
 		value, ok := c.quotas[code]

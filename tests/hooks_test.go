@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -20,10 +23,44 @@ func (m *monitor) RegisterErrorHook(_ context.Context, in *pulumirpc.RegisterErr
 	return &emptypb.Empty{}, nil
 }
 
-// RegisterStackTransform accepts transforms and calls none: they are for the children of remote
-// components, of which there are none here.
-func (m *monitor) RegisterStackTransform(context.Context, *pulumirpc.Callback) (*emptypb.Empty, error) {
+// RegisterStackTransform keeps what to call for every resource.
+func (m *monitor) RegisterStackTransform(_ context.Context, in *pulumirpc.Callback) (*emptypb.Empty, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.transforms = append(m.transforms, in)
 	return &emptypb.Empty{}, nil
+}
+
+// transform returns the inputs that the stack's transforms make of a role's. Those of other resources
+// only concern the children of remote components, of which there are none here.
+func (m *monitor) transform(
+	in *pulumirpc.RegisterResourceRequest, inputs resource.PropertyMap,
+) (resource.PropertyMap, error) {
+	if in.GetType() != role {
+		return inputs, nil
+	}
+	m.mu.Lock()
+	transforms := slices.Clone(m.transforms)
+	m.mu.Unlock()
+	properties := in.GetObject()
+	for _, callback := range transforms {
+		var answer pulumirpc.TransformResponse
+		request := &pulumirpc.TransformRequest{
+			Type: in.GetType(), Name: in.GetName(), Custom: in.GetCustom(), Parent: in.GetParent(),
+			Properties: properties, Options: &pulumirpc.TransformResourceOptions{},
+		}
+		if err := callBack(callback, request, &answer); err != nil {
+			return nil, err
+		}
+		if answer.GetProperties() != nil {
+			properties = answer.GetProperties()
+		}
+	}
+	changed, err := plugin.UnmarshalProperties(properties, keepAll())
+	if err != nil {
+		return nil, fmt.Errorf("reading the inputs after the transforms: %w", err)
+	}
+	return changed, nil
 }
 
 // errRefused is what a broken resource's provider says.
@@ -45,29 +82,38 @@ func (m *monitor) refuse(made registration, reason string) error {
 	return fmt.Errorf("%w: %s", errRefused, reason)
 }
 
-func callHook(callback *pulumirpc.Callback, made registration, reason string) (err error) {
+func callHook(callback *pulumirpc.Callback, made registration, reason string) error {
+	var answer pulumirpc.ErrorHookResponse
+	err := callBack(callback, &pulumirpc.ErrorHookRequest{
+		Urn: made.urn, Name: made.name, Type: made.typ, FailedOperation: "create", Errors: []string{reason},
+	}, &answer)
+	if err != nil {
+		return err
+	}
+	if answer.GetError() != "" || answer.GetRetry() {
+		return fmt.Errorf("%w: %v", errHook, &answer)
+	}
+	return nil
+}
+
+// callBack calls a function of the program.
+func callBack(callback *pulumirpc.Callback, in, out proto.Message) (err error) {
 	connection, err := grpc.NewClient(callback.GetTarget(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return fmt.Errorf("calling back the program: %w", err)
 	}
 	defer func() { err = errors.Join(err, connection.Close()) }()
-	request, err := proto.Marshal(&pulumirpc.ErrorHookRequest{
-		Urn: made.urn, Name: made.name, Type: made.typ, FailedOperation: "create", Errors: []string{reason},
-	})
+	request, err := proto.Marshal(in)
 	if err != nil {
-		return fmt.Errorf("encoding a hook's request: %w", err)
+		return fmt.Errorf("encoding the request of a callback: %w", err)
 	}
 	response, err := pulumirpc.NewCallbacksClient(connection).Invoke(context.Background(),
 		&pulumirpc.CallbackInvokeRequest{Token: callback.GetToken(), Request: request})
 	if err != nil {
-		return fmt.Errorf("calling a hook: %w", err)
+		return fmt.Errorf("calling the program: %w", err)
 	}
-	var answer pulumirpc.ErrorHookResponse
-	if err := proto.Unmarshal(response.GetResponse(), &answer); err != nil {
-		return fmt.Errorf("decoding a hook's answer: %w", err)
-	}
-	if answer.GetError() != "" || answer.GetRetry() {
-		return fmt.Errorf("%w: %v", errHook, &answer)
+	if err := proto.Unmarshal(response.GetResponse(), out); err != nil {
+		return fmt.Errorf("decoding the answer of a callback: %w", err)
 	}
 	return nil
 }

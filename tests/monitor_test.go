@@ -25,7 +25,7 @@ type registration struct {
 	dependencies                     []string
 	replaceOnChanges, ignoreChanges  []string
 	remote, custom                   bool
-	deleteBeforeReplace              bool
+	deleteBeforeReplace, protect     bool
 	onError                          []string
 	aliases                          []*pulumirpc.Alias
 }
@@ -62,6 +62,8 @@ type monitor struct {
 	warnings []string
 	exports  resource.PropertyMap
 	hooks    map[string]*pulumirpc.Callback
+	// transforms are those of the whole stack.
+	transforms []*pulumirpc.Callback
 	// shutDown is true once a resource has failed, which the engine does not survive.
 	shutDown bool
 }
@@ -100,6 +102,9 @@ func (m *monitor) RegisterResource(
 	if err != nil {
 		return nil, fmt.Errorf("reading the inputs of %s: %w", urn, err)
 	}
+	if inputs, err = m.transform(in, inputs); err != nil {
+		return nil, err
+	}
 	if err := m.change(in.GetType(), in.GetName(), inputs); err != nil {
 		return nil, err
 	}
@@ -107,7 +112,7 @@ func (m *monitor) RegisterResource(
 		urn: urn, typ: in.GetType(), name: in.GetName(), parent: in.GetParent(), provider: in.GetProvider(),
 		providers: in.GetProviders(), inputs: inputs, dependencies: slices.Clone(in.GetDependencies()),
 		replaceOnChanges: in.GetReplaceOnChanges(), ignoreChanges: in.GetIgnoreChanges(), remote: in.GetRemote(), custom: in.GetCustom(),
-		deleteBeforeReplace: in.GetDeleteBeforeReplace(), onError: in.GetHooks().GetOnError(),
+		deleteBeforeReplace: in.GetDeleteBeforeReplace(), protect: in.GetProtect(), onError: in.GetHooks().GetOnError(),
 		aliases: in.GetAliases(),
 	}
 	m.mu.Lock()

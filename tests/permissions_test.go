@@ -51,20 +51,30 @@ func permissions() []permission {
 		{nodeGroup, "eks:CreateNodegroup eks:DescribeNodegroup eks:UpdateNodegroupConfig eks:UpdateNodegroupVersion " +
 			"eks:DescribeUpdate eks:DeleteNodegroup eks:TagResource eks:UntagResource ec2:RunInstances " +
 			"iam:PassRole iam:GetRole iam:CreateServiceLinkedRole"},
-		{addon, "eks:CreateAddon eks:DescribeAddon eks:UpdateAddon eks:DescribeUpdate eks:DeleteAddon eks:TagResource eks:UntagResource"},
+		// EKS makes the association of the CNI's role with the caller's permissions.
+		{addon, "eks:CreateAddon eks:DescribeAddon eks:UpdateAddon eks:DescribeUpdate eks:DeleteAddon eks:TagResource eks:UntagResource " +
+			"eks:CreatePodIdentityAssociation eks:DescribePodIdentityAssociation eks:UpdatePodIdentityAssociation " +
+			"eks:DeletePodIdentityAssociation iam:GetRole iam:PassRole"},
 		// The children of pulumi-eks's component: the cluster, its role, security groups and access entries.
 		{eksComponent, "eks:CreateCluster eks:DescribeCluster eks:UpdateClusterConfig eks:UpdateClusterVersion " +
 			"eks:DescribeUpdate eks:DeleteCluster eks:TagResource eks:UntagResource eks:CreateAccessEntry " +
 			"eks:DescribeAccessEntry eks:UpdateAccessEntry eks:DeleteAccessEntry eks:AssociateAccessPolicy " +
 			"eks:DisassociateAccessPolicy eks:ListAssociatedAccessPolicies iam:PassRole iam:GetRole " +
 			"iam:CreateServiceLinkedRole kms:CreateGrant kms:DescribeKey"},
-		{"aws:iam/role:Role", "iam:CreateRole iam:GetRole iam:UpdateRole iam:UpdateRoleDescription iam:UpdateAssumeRolePolicy " +
+		{role, "iam:CreateRole iam:GetRole iam:PutRolePermissionsBoundary iam:DeleteRolePermissionsBoundary iam:UpdateRole iam:UpdateRoleDescription iam:UpdateAssumeRolePolicy " +
 			"iam:TagRole iam:UntagRole iam:ListRolePolicies iam:ListAttachedRolePolicies iam:ListInstanceProfilesForRole iam:DeleteRole"},
 		{"aws:iam/rolePolicyAttachment:RolePolicyAttachment", "iam:AttachRolePolicy iam:ListAttachedRolePolicies iam:DetachRolePolicy"},
-		{"aws:kms/key:Key", "kms:CreateKey kms:DescribeKey kms:GetKeyPolicy kms:PutKeyPolicy kms:GetKeyRotationStatus " +
+		{"aws:iam/rolePolicy:RolePolicy", "iam:PutRolePolicy iam:GetRolePolicy iam:DeleteRolePolicy"},
+		{flowLog, "ec2:CreateFlowLogs ec2:DescribeFlowLogs ec2:DeleteFlowLogs iam:PassRole" + tags},
+		{kmsKey, "kms:CreateKey kms:DescribeKey kms:GetKeyPolicy kms:PutKeyPolicy kms:GetKeyRotationStatus " +
 			"kms:EnableKeyRotation kms:UpdateKeyDescription kms:ListResourceTags kms:TagResource kms:UntagResource kms:ScheduleKeyDeletion"},
-		{"aws:cloudwatch/logGroup:LogGroup", "logs:CreateLogGroup logs:DescribeLogGroups logs:PutRetentionPolicy " +
+		// Logs use the key with the caller's permissions when a group is created.
+		{logGroup, "logs:AssociateKmsKey logs:DisassociateKmsKey kms:DescribeKey logs:CreateLogGroup logs:DescribeLogGroups logs:PutRetentionPolicy " +
 			"logs:DeleteRetentionPolicy logs:ListTagsForResource logs:TagResource logs:UntagResource logs:DeleteLogGroup"},
+		{"aws:index/getCallerIdentity:getCallerIdentity", ""}, // needs no permission
+		{"aws:eks/getClusters:getClusters", "eks:ListClusters"},
+		{"aws:ssm/getParameter:getParameter", "ssm:GetParameter"},
+		{"aws:eks/getAddonVersion:getAddonVersion", "eks:DescribeAddonVersions"},
 		{"aws:ec2/getInstanceType:getInstanceType", "ec2:DescribeInstanceTypes"},
 		{"aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings", "ec2:DescribeInstanceTypeOfferings"},
 		{"aws:index/getAvailabilityZones:getAvailabilityZones", "ec2:DescribeAvailabilityZones"},
@@ -97,8 +107,11 @@ func TestPermissionsCoverWhatTheProgramCalls(t *testing.T) {
 	busy := generous().with(func(c *cloud) {
 		c.others = map[string]instance{"i-1": {typ: "g6.xlarge", cluster: "other"}}
 		c.quotas["L-DB2E81BA"] = 128
+		c.clusters = []string{"ray-train-efa"}
 	})
-	r := green(t, options{cloud: &busy})
+	r := green(t, options{cloud: &busy, config: map[string]string{
+		"flowLogs": "true", "adminPrincipalArns": `["arn:aws:iam::123456789012:role/ci"]`,
+	}})
 	called := map[string]bool{"raytrain": true}
 	for _, made := range r.all() {
 		if strings.HasPrefix(made.typ, "aws:") || made.typ == eksComponent {

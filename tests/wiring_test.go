@@ -15,6 +15,10 @@ const (
 	launchTemplate = "aws:ec2/launchTemplate:LaunchTemplate"
 	nodeGroup      = "aws:eks/nodeGroup:NodeGroup"
 	addon          = "aws:eks/addon:Addon"
+	role           = "aws:iam/role:Role"
+	kmsKey         = "aws:kms/key:Key"
+	logGroup       = "aws:cloudwatch/logGroup:LogGroup"
+	flowLog        = "aws:ec2/flowLog:FlowLog"
 	subnet         = "aws:ec2/subnet:Subnet"
 	eksComponent   = "eks:index:Cluster"
 	release        = "kubernetes:helm.sh/v3:Release"
@@ -221,6 +225,7 @@ func TestAddons(t *testing.T) {
 	assert.Equal(t, true, cni.get(t, "preserve"), "it must still release addresses while nodes go")
 	for _, name := range []string{"vpc-cni", "kube-proxy", "eks-pod-identity-agent", "coredns"} {
 		made := r.one(t, addon, name)
+		assert.Equal(t, generous().addons[name], made.get(t, "addonVersion"))
 		assert.Equal(t, "OVERWRITE", made.get(t, "resolveConflictsOnCreate"), "EKS has its own copies in every new cluster")
 		assert.Equal(t, "ray-train-efa", made.get(t, "clusterName"))
 	}

@@ -29,6 +29,8 @@ type release struct {
 	values    any
 	// skipAwait does not wait for the release's pods; the training job checks them.
 	skipAwait bool
+	// after are resources that must exist first.
+	after []pulumi.Resource
 }
 
 // plugins installs both device plugins without waiting for their DaemonSets: an empty DaemonSet
@@ -51,17 +53,20 @@ func (b builder) plugins() ([]pulumi.Resource, error) {
 	return made, nil
 }
 
-// operator installs KubeRay and waits for it, because it installs the RayCluster CRD.
+// operator installs KubeRay and waits for it, because it installs the RayCluster CRD. The chart puts
+// a role into the namespace of the RayCluster.
 func (b builder) operator() (pulumi.Resource, error) {
 	namespace, err := corev1.NewNamespace(b.ctx, operatorNamespace, &corev1.NamespaceArgs{
-		Metadata: metav1.ObjectMetaArgs{Name: pulumi.String(operatorNamespace)},
+		Metadata: metav1.ObjectMetaArgs{
+			Name: pulumi.String(operatorNamespace), Labels: podSecurity(restricted),
+		},
 	}, b.options...)
 	if err != nil {
 		return nil, fmt.Errorf("creating namespace %q: %w", operatorNamespace, err)
 	}
 	return b.release(release{
-		chart: "kuberay-operator", origin: b.args.Charts.KubeRay, values: newKubeRayValues(),
-		namespace: namespace.Metadata.Name().Elem(),
+		chart: "kuberay-operator", origin: b.args.Charts.KubeRay, values: newKubeRayValues(b.args.Ray.Namespace),
+		namespace: namespace.Metadata.Name().Elem(), after: []pulumi.Resource{b.rayNamespace},
 	})
 }
 
@@ -84,7 +89,8 @@ func (b builder) release(r release) (*helmv3.Release, error) {
 	} else {
 		args.RepositoryOpts = helmv3.RepositoryOptsArgs{Repo: pulumi.String(r.origin.Repository)}
 	}
-	made, err := helmv3.NewRelease(b.ctx, r.chart, args, b.options...)
+	options := append([]pulumi.ResourceOption{pulumi.DependsOn(r.after)}, b.options...)
+	made, err := helmv3.NewRelease(b.ctx, r.chart, args, options...)
 	if err != nil {
 		return nil, fmt.Errorf("installing chart %q %s: %w", r.chart, r.origin.Version, err)
 	}

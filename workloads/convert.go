@@ -43,8 +43,9 @@ func prune(fields map[string]any) {
 			delete(fields, key)
 		case map[string]any:
 			prune(v)
-			// rayStartParams is required even if empty: the operator's schema requires it.
-			if len(v) == 0 && key != "rayStartParams" {
+			// rayStartParams is required even if empty: the operator's schema requires it. An empty
+			// emptyDir is the source of a volume.
+			if len(v) == 0 && key != "rayStartParams" && key != "emptyDir" {
 				delete(fields, key)
 			}
 		case []any:

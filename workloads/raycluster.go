@@ -142,8 +142,11 @@ func headPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev1.
 				{Name: "client", ContainerPort: portClient},
 				{Name: "metrics", ContainerPort: portMetrics},
 			},
-			Resources: resources,
+			Resources:       resources,
+			SecurityContext: raySecurity(),
+			VolumeMounts:    []corev1.VolumeMount{rayFilesMount()},
 		}},
+		Volumes: []corev1.Volume{rayFilesVolume()},
 	}}
 }
 
@@ -164,11 +167,14 @@ func workerPod(spec RayClusterSpec, resources corev1.ResourceRequirements) corev
 			}},
 		}},
 		Containers: []corev1.Container{{
-			Name:      "ray-worker",
-			Image:     spec.Image,
-			Env:       variables(spec.Environment),
-			Resources: resources,
+			Name:            "ray-worker",
+			Image:           spec.Image,
+			Env:             variables(spec.Environment),
+			Resources:       resources,
+			SecurityContext: raySecurity(),
+			VolumeMounts:    []corev1.VolumeMount{rayFilesMount()},
 		}},
+		Volumes: []corev1.Volume{rayFilesVolume()},
 	}}
 }
 

@@ -48,6 +48,9 @@ type instanceLabels struct {
 type kuberayValues struct {
 	NodeSelector map[string]string `json:"nodeSelector"`
 	Resources    resourceValues    `json:"resources"`
+	// Together these give the operator roles in the watched namespaces only.
+	SingleNamespaceInstall bool     `json:"singleNamespaceInstall"`
+	WatchNamespace         []string `json:"watchNamespace"`
 }
 
 type resourceValues struct {
@@ -67,16 +70,12 @@ func newNVIDIAValues() nvidiaValues {
 	}
 }
 
-// eksRegistryAccount is the AWS account of the EKS images in most regions. The chart always uses
-// us-west-2.
-// Source: EKS user guide, "View Amazon container image registries for Amazon EKS add-ons".
-const eksRegistryAccount = "602401143452"
-
+// newEFAValues uses EKS's registry of the region: the chart always uses that of us-west-2.
 func newEFAValues(charts settings.Charts, in region.Region, instanceType string) efaValues {
 	repository := charts.EFAImageRepository
 	if repository == "" {
 		repository = fmt.Sprintf("%s.dkr.ecr.%s.%s/eks/aws-efa-k8s-device-plugin",
-			eksRegistryAccount, in, in.Domain())
+			in.RegistryAccount(), in, in.Domain())
 	}
 	return efaValues{
 		Image:        imageValues{Repository: repository},
@@ -88,10 +87,14 @@ func newEFAValues(charts settings.Charts, in region.Region, instanceType string)
 	}
 }
 
-func newKubeRayValues() kuberayValues {
+// newKubeRayValues lets the operator act in one namespace: it may create pods and read secrets.
+func newKubeRayValues(namespace string) kuberayValues {
 	share := quantityValues{CPU: operatorCPU, Memory: operatorMemory}
 	return kuberayValues{
 		NodeSelector: map[string]string{cluster.RoleLabel: cluster.SystemRole},
 		Resources:    resourceValues{Requests: share, Limits: share},
+
+		SingleNamespaceInstall: true,
+		WatchNamespace:         []string{namespace},
 	}
 }

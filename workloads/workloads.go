@@ -67,15 +67,13 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	b := builder{ctx: ctx, args: args, options: []pulumi.ResourceOption{pulumi.Parent(w)}}
 	namespace, err := corev1.NewNamespace(ctx, "ray", &corev1.NamespaceArgs{
 		Metadata: metav1.ObjectMetaArgs{
-			Name: pulumi.String(args.Ray.Namespace),
-			// Ray runs arbitrary code, which must not get control of the node.
-			Labels: pulumi.StringMap{"pod-security.kubernetes.io/enforce": pulumi.String("baseline")},
+			Name: pulumi.String(args.Ray.Namespace), Labels: podSecurity(baseline),
 		},
 	}, b.options...)
 	if err != nil {
 		return nil, fmt.Errorf("creating namespace %q: %w", args.Ray.Namespace, err)
 	}
-	b.namespace = namespace.Metadata.Name().Elem()
+	b.namespace, b.rayNamespace = namespace.Metadata.Name().Elem(), namespace
 
 	before, err := b.plugins()
 	if err != nil {
@@ -105,10 +103,11 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 
 // builder carries what every part of the workloads needs.
 type builder struct {
-	ctx       *pulumi.Context
-	args      *Args
-	options   []pulumi.ResourceOption
-	namespace pulumi.StringOutput
+	ctx          *pulumi.Context
+	args         *Args
+	options      []pulumi.ResourceOption
+	namespace    pulumi.StringOutput
+	rayNamespace pulumi.Resource
 }
 
 // rayCluster creates the custom resource and returns its spec.

@@ -2,6 +2,9 @@ package capacity
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,6 +25,25 @@ type fixedRegion struct {
 	// others counts instances of other stacks, addresses and vpcs the same.
 	others          map[string]int
 	addresses, vpcs int
+	// amis holds releases by parameter, addons the newest versions by name.
+	amis, addons map[string]string
+	// denied are the methods that the identity may not call.
+	denied []string
+}
+
+func (r fixedRegion) ask(method string) error {
+	if slices.Contains(r.denied, method) {
+		return fmt.Errorf("calling aws:%s: %w", method, ErrDenied)
+	}
+	return nil
+}
+
+func (r fixedRegion) AMIRelease(parameter string) (string, error) {
+	return r.amis[parameter], r.ask("AMIRelease")
+}
+
+func (r fixedRegion) NewestAddon(name, _ string) (string, error) {
+	return r.addons[name], r.ask("NewestAddon")
 }
 
 // requireRefusal asserts that err is exactly one refusal, of that code, and returns it.
@@ -60,6 +82,8 @@ func (r fixedRegion) ZoneIDs() (map[region.Zone]string, error) {
 
 func (r fixedRegion) Support(version string) (Support, error) {
 	switch {
+	case r.ask("Support") != nil:
+		return "", r.ask("Support")
 	case r.support == "":
 		return "", errNoAnswer
 	case version != kubernetesVersion:
@@ -68,13 +92,18 @@ func (r fixedRegion) Support(version string) (Support, error) {
 	return r.support, nil
 }
 
-func (r fixedRegion) OtherInstances([]string) (map[string]int, error) { return r.others, nil }
+func (r fixedRegion) OtherInstances([]string) (map[string]int, error) {
+	return r.others, r.ask("OtherInstances")
+}
 
-func (r fixedRegion) OtherAddresses() (int, error) { return r.addresses, nil }
+func (r fixedRegion) OtherAddresses() (int, error) { return r.addresses, r.ask("OtherAddresses") }
 
-func (r fixedRegion) OtherVPCs() (int, error) { return r.vpcs, nil }
+func (r fixedRegion) OtherVPCs() (int, error) { return r.vpcs, r.ask("OtherVPCs") }
 
 func (r fixedRegion) Quota(_, code string) (float64, error) {
+	if err := r.ask("Quota"); err != nil {
+		return 0, err
+	}
 	if found, ok := r.quotas[code]; ok {
 		return found, nil
 	}
@@ -102,7 +131,7 @@ func ohio() fixedRegion {
 
 func request() Request {
 	return Request{
-		Region: "us-east-2", KubernetesVersion: kubernetesVersion, GPU: Group{"g6.12xlarge", 2, 200}, System: Group{"m7i.xlarge", 1, 100}, MaxHourlyUSD: 12,
+		Region: "us-east-2", KubernetesVersion: kubernetesVersion, GPU: Group{Type: "g6.12xlarge", Nodes: 2, VolumeGiB: 200}, System: Group{Type: "m7i.xlarge", Nodes: 1, VolumeGiB: 100}, MaxHourlyUSD: 12,
 	}
 }
 
@@ -225,7 +254,7 @@ func TestQuotaCountsBothGroupsOfOneFamily(t *testing.T) {
 	source := ohio()
 	source.types["m7i.xlarge"] = InstanceType{Name: "m7i.xlarge", VCPUs: 4, GPUs: 1, EFAInterfaces: 1, NetworkCards: 1}
 	both := request()
-	both.GPU = Group{"m7i.xlarge", 2, 100}
+	both.GPU = Group{Type: "m7i.xlarge", Nodes: 2, VolumeGiB: 100}
 	_, err := Check(source, both)
 	_ = requireRefusal(t, err, CodeQuota)
 	require.ErrorContains(t, err, "12 vCPUs are needed, 5 granted")
@@ -300,4 +329,93 @@ func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
 	virginia.Region = "us-east-1"
 	assert.NotContains(t, Price(virginia, StandardSupport).Table(), "assumed for")
 	assert.Contains(t, Price(request(), StandardSupport).Table(), "assumed for us-east-2")
+}
+
+// A denied question is neither a yes nor a no.
+func TestWhatTheIdentityMayNotAskIsUnknown(t *testing.T) {
+	t.Parallel()
+	asked := request()
+	asked.GPU.AMIRelease = "1.99.1-20260714"
+	asked.Addons = []Addon{{"addons.vpcCni", "vpc-cni", "v9.0.0-eksbuild.1"}}
+	for method, says := range map[string]string{
+		"Quota":          "quota L-DB2E81BA (Running On-Demand G and VT instances) is unknown",
+		"OtherInstances": "what others use of quota L-DB2E81BA",
+		"OtherAddresses": "what others use of quota L-0263D0A3", "OtherVPCs": "what others use of quota L-F678F1CE",
+		"Support": "the support of Kubernetes 1.99 is unknown", "AMIRelease": `whether gpu.amiRelease "1.99.1-20260714" exists is unknown`,
+		"NewestAddon": `whether addons.vpcCni "v9.0.0-eksbuild.1" exists is unknown`,
+	} {
+		t.Run(method, func(t *testing.T) {
+			t.Parallel()
+			source := ohio()
+			source.denied = []string{method}
+			plan, err := Check(source, asked)
+			require.NoError(t, err)
+			assert.Contains(t, strings.Join(plan.Unknown, "\n"), says)
+			assert.Contains(t, plan.Unknown[0], "calling aws:"+method+": the AWS identity lacks the permission")
+		})
+	}
+	source := ohio()
+	source.denied = []string{"Support"}
+	plan, err := Check(source, asked)
+	require.NoError(t, err)
+	assert.InDelta(t, 10.0548, plan.Estimate.HourlyUSD(), 1e-9, "never taken for standard")
+	assert.Len(t, plan.Quotas, 4)
+	source.denied = []string{"Quota"}
+	plan, err = Check(source, asked)
+	require.NoError(t, err)
+	assert.Empty(t, plan.Quotas, "a quota that was not asked is not granted")
+}
+
+func TestReleasesThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	parameter := func(image string) string { return AMIParameter(kubernetesVersion, NVIDIAVariant, image) }
+	tests := []struct {
+		name, release string
+		amis          map[string]string
+		says          string
+	}{
+		{"recommended", "1.99.2-20261101", map[string]string{parameter(Recommended): "1.99.2-20261101"}, ""},
+		{"older", "1.99.1-20260714", map[string]string{
+			parameter(Recommended): "1.99.2-20261101", parameter("amazon-eks-node-al2023-x86_64-nvidia-1.99-v20260714"): "1.99.1-20260714",
+		}, ""},
+		{"no AMI of that day", "1.99.1-20260715", map[string]string{parameter(Recommended): "1.99.2-20261101"},
+			"EKS has no AMI amazon-eks-node-al2023-x86_64-nvidia-1.99-v20260715 in us-east-2\nnext:     pulumi config set --path gpu.amiRelease 1.99.2-20261101"},
+		{"other patch", "1.99.3-20260714", map[string]string{
+			parameter(Recommended): "1.99.2-20261101", parameter("amazon-eks-node-al2023-x86_64-nvidia-1.99-v20260714"): "1.99.1-20260714",
+		}, "is 1.99.1-20260714\nnext:     pulumi config set --path gpu.amiRelease 1.99.1-20260714"},
+		{"AWS has no parameters", "1.99.1-20260714", nil, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			source, asked := ohio(), request()
+			source.amis, asked.GPU.AMIRelease = test.amis, test.release
+			_, err := Check(source, asked)
+			if test.says == "" {
+				require.NoError(t, err)
+				return
+			}
+			_ = requireRefusal(t, err, CodeAMIRelease)
+			require.ErrorContains(t, err, test.says)
+		})
+	}
+}
+
+func TestAddonsThatAreNewerThanTheNewest(t *testing.T) {
+	t.Parallel()
+	for version, refused := range map[string]bool{
+		"": false, "v1.22.4-eksbuild.3": false, "v1.9.9-eksbuild.9": false,
+		"v1.22.4-eksbuild.10": true, "v1.22.5-eksbuild.1": true, "v2.0.0-eksbuild.1": true,
+	} {
+		source, asked := ohio(), request()
+		source.addons = map[string]string{"vpc-cni": "v1.22.4-eksbuild.3"}
+		asked.Addons = []Addon{{"addons.vpcCni", "vpc-cni", version}}
+		_, err := Check(source, asked)
+		if !refused {
+			require.NoError(t, err, version)
+			continue
+		}
+		_ = requireRefusal(t, err, CodeAddon)
+		require.ErrorContains(t, err, "in us-east-2 is v1.22.4-eksbuild.3\nnext:     aws eks describe-addon-versions --addon-name vpc-cni")
+	}
 }

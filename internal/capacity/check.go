@@ -22,12 +22,34 @@ const (
 	CodeInstanceType = "instance-type-unfit"
 	// CodeVersion means that EKS does not create clusters of the Kubernetes version.
 	CodeVersion = "kubernetes-version-refused"
+	// CodeAMIRelease means that EKS has no such AMI.
+	CodeAMIRelease = "ami-release-not-found"
+	// CodeAddon means that EKS has no such version of an add-on.
+	CodeAddon = "addon-version-not-found"
 )
 
+// check is one run of Check.
+type check struct {
+	source  Source
+	request Request
+	// unknown are the questions that AWS denied.
+	unknown unknowns
+}
+
 // Check reports whether AWS can run the stack. Its error joins all refusals, or is the error of a
-// call to AWS. The plan is then as complete as possible, so that the price can be shown.
+// call to AWS. The plan is then as complete as possible, so that the price can be shown. What the AWS
+// identity may not ask is in Plan.Unknown, except what the plan cannot do without: instance types and
+// zones.
 func Check(source Source, request Request) (Plan, error) {
+	c := &check{source: source, request: request}
+	plan, err := c.run()
+	plan.Unknown = c.unknown
+	return plan, err
+}
+
+func (c *check) run() (Plan, error) {
 	var plan Plan
+	source, request := c.source, c.request
 	gpu, system, err := describe(source, request)
 	if err != nil {
 		return plan, err
@@ -45,7 +67,7 @@ func Check(source Source, request Request) (Plan, error) {
 	plan.OtherZones = slices.DeleteFunc(offers.both(),
 		func(zone region.Zone) bool { return zone == plan.Zone })
 
-	plan.Quotas, err = countQuotas(source, request, gpu, system)
+	plan.Quotas, err = c.countQuotas(gpu, system)
 	if err != nil {
 		return plan, err
 	}
@@ -54,12 +76,36 @@ func Check(source Source, request Request) (Plan, error) {
 	}
 
 	support, err := source.Support(request.KubernetesVersion)
+	if c.unknown.denied(fmt.Sprintf("the support of Kubernetes %s", request.KubernetesVersion), err) {
+		support, err = unknownSupport, nil
+	}
 	if err != nil {
 		return plan, fmt.Errorf("reading the support status of Kubernetes %q in EKS: %w", request.KubernetesVersion, err)
 	}
 	plan.Estimate = Price(request, support)
 	refusals = append(refusals, support.check(request), plan.Estimate.check(request.MaxHourlyUSD))
-	return plan, errors.Join(refusals...)
+	versions, err := c.versions()
+	if err != nil {
+		return plan, err
+	}
+	return plan, errors.Join(append(refusals, versions...)...)
+}
+
+// versions returns refusals of AMI releases and add-on versions. The error is that of a call to AWS.
+func (c *check) versions() (refusals []error, err error) {
+	keep := func(checked error) {
+		if checked != nil && len(refusal.All(checked)) == 0 {
+			err = errors.Join(err, checked)
+			return
+		}
+		refusals = append(refusals, checked)
+	}
+	keep(c.checkRelease("gpu.amiRelease", c.request.GPU, NVIDIAVariant))
+	keep(c.checkRelease("system.amiRelease", c.request.System, StandardVariant))
+	for _, addon := range c.request.Addons {
+		keep(c.checkAddon(addon))
+	}
+	return refusals, err
 }
 
 // refuse returns a refusal. Nothing has been created when Check runs.

@@ -2,7 +2,6 @@ package capacity
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,70 +68,83 @@ func onDemandQuotas() []quota {
 }
 
 // countQuotas adds up what the stack and what the rest of the account use.
-func countQuotas(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
-	uses, err := countInstances(source, request, gpu, system)
-	if err != nil {
-		return nil, err
-	}
-	pieces, err := countPieces(source)
-	return append(uses, pieces...), err
-}
-
-// countPieces returns the quotas of the resources that the stack needs once. Sources of the codes:
-// Service Quotas, services ec2 and vpc.
-func countPieces(source Source) ([]QuotaUse, error) {
+func (c *check) countQuotas(gpu, system InstanceType) ([]QuotaUse, error) {
 	var uses []QuotaUse
-	for _, piece := range []struct {
-		use    QuotaUse
-		others func() (int, error)
-	}{
-		{QuotaUse{
-			Service: ec2Service, Code: "L-0263D0A3", Name: "EC2-VPC Elastic IPs", Unit: "addresses", Needed: 1,
-		}, source.OtherAddresses},
-		{QuotaUse{
-			Service: vpcService, Code: "L-F678F1CE", Name: "VPCs per Region", Unit: "VPCs", Needed: 1,
-		}, source.OtherVPCs},
-	} {
-		use, err := piece.use, error(nil)
-		if use.Granted, err = source.Quota(use.Service, use.Code); err != nil {
-			return nil, fmt.Errorf("reading quota %q (%s): %w", use.Code, use.Name, err)
+	for _, counted := range append(c.instances(gpu, system), c.pieces()...) {
+		use, known, err := c.measure(counted)
+		if err != nil {
+			return nil, err
 		}
-		if use.Others, err = piece.others(); err != nil {
-			return nil, fmt.Errorf("counting what uses quota %q (%s): %w", use.Code, use.Name, err)
+		if known {
+			uses = append(uses, use)
 		}
-		uses = append(uses, use)
 	}
 	return uses, nil
 }
 
-// countInstances adds up the vCPUs of both groups. Families without a listed quota are not checked.
-func countInstances(source Source, request Request, gpu, system InstanceType) ([]QuotaUse, error) {
+// counted is a quota with the function that counts what others use.
+type counted struct {
+	use    QuotaUse
+	others func() (int, error)
+}
+
+// measure asks AWS what is granted and what others use. Without the first there is nothing to compare;
+// without the second, others are taken to use nothing.
+func (c *check) measure(counted counted) (use QuotaUse, known bool, err error) {
+	use = counted.use
+	use.Granted, err = c.source.Quota(use.Service, use.Code)
+	if c.unknown.denied(fmt.Sprintf("quota %s (%s)", use.Code, use.Name), err) {
+		return use, false, nil
+	}
+	if err != nil {
+		return use, false, fmt.Errorf("reading quota %q (%s): %w", use.Code, use.Name, err)
+	}
+	use.Others, err = counted.others()
+	if c.unknown.denied(fmt.Sprintf("what others use of quota %s (%s)", use.Code, use.Name), err) {
+		return use, true, nil
+	}
+	if err != nil {
+		return use, false, fmt.Errorf("counting what uses quota %q (%s): %w", use.Code, use.Name, err)
+	}
+	return use, true, nil
+}
+
+// pieces returns the quotas of the resources that the stack needs once. Sources of the codes: Service
+// Quotas, services ec2 and vpc.
+func (c *check) pieces() []counted {
+	return []counted{
+		{QuotaUse{
+			Service: ec2Service, Code: "L-0263D0A3", Name: "EC2-VPC Elastic IPs", Unit: "addresses", Needed: 1,
+		}, c.source.OtherAddresses},
+		{QuotaUse{
+			Service: vpcService, Code: "L-F678F1CE", Name: "VPCs per Region", Unit: "VPCs", Needed: 1,
+		}, c.source.OtherVPCs},
+	}
+}
+
+// instances returns the quotas of the vCPUs of both groups, by code. Families without a listed quota
+// are not checked.
+func (c *check) instances(gpu, system InstanceType) []counted {
 	needed := map[string]int{}
 	for _, part := range []struct {
 		instance InstanceType
 		nodes    int
-	}{{gpu, request.GPU.Nodes}, {system, request.System.Nodes}} {
+	}{{gpu, c.request.GPU.Nodes}, {system, c.request.System.Nodes}} {
 		if q, ok := quotaOf(part.instance.Name); ok {
 			needed[q.code] += part.instance.VCPUs * part.nodes
 		}
 	}
-	known := map[string]quota{}
+	var list []counted
 	for _, q := range onDemandQuotas() {
-		known[q.code] = q
-	}
-	uses := make([]QuotaUse, 0, len(needed))
-	for _, code := range slices.Sorted(maps.Keys(needed)) {
-		use := QuotaUse{Service: ec2Service, Code: code, Name: known[code].name, Unit: "vCPUs", Needed: needed[code]}
-		var err error
-		if use.Granted, err = source.Quota(use.Service, code); err != nil {
-			return nil, fmt.Errorf("reading quota %q (%s): %w", code, use.Name, err)
+		if vcpus := needed[q.code]; vcpus > 0 {
+			list = append(list, counted{
+				QuotaUse{Service: ec2Service, Code: q.code, Name: q.name, Unit: "vCPUs", Needed: vcpus},
+				func() (int, error) { return vcpusOfOthers(c.source, q) },
+			})
 		}
-		if use.Others, err = vcpusOfOthers(source, known[code]); err != nil {
-			return nil, fmt.Errorf("counting what uses quota %q (%s): %w", code, use.Name, err)
-		}
-		uses = append(uses, use)
 	}
-	return uses, nil
+	slices.SortFunc(list, func(a, b counted) int { return strings.Compare(a.use.Code, b.use.Code) })
+	return list
 }
 
 // vcpusOfOthers adds up the vCPUs of the account's other running instances that count against a

@@ -21,7 +21,8 @@ type InstanceType struct {
 	NetworkCards int
 }
 
-// Source provides facts about one AWS region.
+// Source provides facts about one AWS region. An error that wraps ErrDenied means that the AWS identity
+// may not ask.
 type Source interface {
 	// InstanceType describes an instance type.
 	InstanceType(name string) (InstanceType, error)
@@ -33,6 +34,11 @@ type Source interface {
 	ZoneIDs() (map[region.Zone]string, error)
 	// Support returns how EKS supports a Kubernetes version; empty where EKS does not list it.
 	Support(kubernetesVersion string) (Support, error)
+	// AMIRelease returns the value of a public parameter; empty where there is none.
+	AMIRelease(parameter string) (string, error)
+	// NewestAddon returns the newest version of an EKS add-on for a Kubernetes version; empty where EKS
+	// has none.
+	NewestAddon(name, kubernetesVersion string) (string, error)
 	// Quota returns the applied value of a service's quota.
 	Quota(service, code string) (float64, error)
 	// OtherInstances counts the running on-demand instances of the account, without this stack's, by
@@ -55,6 +61,8 @@ const (
 	ExtendedSupport Support = "EXTENDED_SUPPORT"
 	// Unsupported is what follows: EKS creates no clusters of that version.
 	Unsupported Support = "UNSUPPORTED"
+	// unknownSupport means that the AWS identity may not ask.
+	unknownSupport Support = "not asked"
 )
 
 // Group is a number of instances of one type.
@@ -65,6 +73,8 @@ type Group struct {
 	Nodes int
 	// VolumeGiB is the root volume of each.
 	VolumeGiB int
+	// AMIRelease is the release of EKS's AMI.
+	AMIRelease string
 }
 
 // Request is what the stack needs.
@@ -77,6 +87,8 @@ type Request struct {
 	KubernetesVersion string
 	// GPU and System are the two node groups.
 	GPU, System Group
+	// Addons are the add-ons of the cluster.
+	Addons []Addon
 	// MaxHourlyUSD is the price above which Check refuses.
 	MaxHourlyUSD float64
 	// Prices replaces or adds prices per instance type, in USD per hour.
@@ -101,4 +113,6 @@ type Plan struct {
 	Quotas []QuotaUse
 	// Estimate is the price of the running stack.
 	Estimate Estimate
+	// Unknown are the questions that the AWS identity may not ask, each with the reason.
+	Unknown []string
 }

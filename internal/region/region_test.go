@@ -25,6 +25,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestRegistryAccount(t *testing.T) {
+	t.Parallel()
+	for name, account := range map[region.Region]string{
+		"us-east-2": "602401143452", "us-gov-west-1": "013241004608", "cn-north-1": "918309763551",
+	} {
+		assert.Equal(t, account, name.RegistryAccount(), name)
+	}
+}
+
 func TestZones(t *testing.T) {
 	t.Parallel()
 	for text, in := range map[string]bool{

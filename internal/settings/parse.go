@@ -75,6 +75,7 @@ func Parse(raw map[string]string) (Settings, error) {
 	if len(problems) > 0 {
 		return Settings{}, problems
 	}
+	pinAddons(&s)
 	return s, nil
 }
 
@@ -226,7 +227,7 @@ func scriptProblems(s Settings, set map[string]string) Problems {
 
 // crossCheck reports settings that are valid alone but not together.
 func crossCheck(s Settings) Problems {
-	problems := strategyProblems(s)
+	problems := append(strategyProblems(s), anywhereProblems(s)...)
 	for key, release := range map[string]string{
 		"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease,
 	} {

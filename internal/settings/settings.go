@@ -18,6 +18,9 @@ const Namespace = "ray-train-efa"
 // named like their settings.
 type Settings struct {
 	Place
+	Security
+	// Addons are the versions of the EKS add-ons.
+	Addons AddonVersions
 	// GPU is the node group of the workers.
 	GPU GPU
 	// System is the node group of the Ray head, the operator and CoreDNS.
@@ -42,7 +45,9 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"Where", placeFields()},
+		{"Security", securityFields()},
 		{"Nodes", nodeFields()},
+		{"Add-ons of EKS", addonFields()},
 		{"Image and charts", imageFields()},
 		{"Ray", rayFields()},
 		{"The job and its gate", jobFields()},
@@ -56,7 +61,8 @@ func groups() []group {
 // refuses a wrong one alone and without the command that fixes it.
 func groupDescriptions() map[string]string {
 	return map[string]string{
-		"gpu": "The GPU nodes.", "system": "The system nodes.", "charts": "The Helm charts.",
+		"addons": "The add-ons of EKS.",
+		"gpu":    "The GPU nodes.", "system": "The system nodes.", "charts": "The Helm charts.",
 		"ray": "The RayCluster.", "job": "The training job and its gate.",
 	}
 }

@@ -42,6 +42,10 @@ func TestDefaults(t *testing.T) {
 			PublicAccessCIDRs:  CIDRs{netip.MustParsePrefix("203.0.113.7/32")},
 			AdminPrincipalARNs: []string{}, LogRetentionDays: 30,
 		},
+		Addons: AddonVersions{
+			VPCCNI: "v1.22.4-eksbuild.3", KubeProxy: "v1.36.0-eksbuild.21",
+			CoreDNS: "v1.14.3-eksbuild.16", PodIdentityAgent: "v1.3.10-eksbuild.3",
+		},
 		GPU: GPU{
 			NodeGroup: NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200},
 			Placement: ClusterPlacement, MetadataHopLimit: 1,
@@ -125,12 +129,20 @@ func TestFSDP1NeedsGPUs(t *testing.T) {
 func TestBadValuesAreNamed(t *testing.T) {
 	t.Parallel()
 	tests := map[string][]string{
-		"awsRegion":         {"", "us-east", "us-east-2a"},
-		"clusterName":       {"", "-a", "a b"},
-		"kubernetesVersion": {"1.3", "v1.36", "1.36.2"},
-		"vpcCidr":           {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
-		"availabilityZone":  {"b", "us-east-2", "us-west-2a"},
-		"publicAccessCidrs": {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`, "null", `["10.0.0.0/8"]`, `["192.168.1.0/24"]`, `["127.0.0.1/32"]`, `["169.254.0.0/16"]`, `["203.0.113.7/32"] x`, `["203.0.113.7/32"]]`, `{}`, `"203.0.113.7/32"`},
+		"awsRegion":                {"", "us-east", "us-east-2a"},
+		"clusterName":              {"", "-a", "a b"},
+		"kubernetesVersion":        {"1.3", "v1.36", "1.36.2"},
+		"vpcCidr":                  {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
+		"availabilityZone":         {"b", "us-east-2", "us-west-2a"},
+		"publicAccessFromAnywhere": {"", "yes"},
+		"permissionsBoundaryArn":   {"boundary", "arn:aws:iam::123456789012:role/boundary"},
+		"addons.vpcCni":            {"1.22.4", "latest"},
+		"addons.kubeProxy":         {"v1.36"},
+		"addons.coredns":           {"v1"},
+		"addons.podIdentityAgent":  {"v1.3.10"},
+		"flowLogs":                 {"on"},
+		"protect":                  {"1"},
+		"publicAccessCidrs":        {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`, "null", `["10.0.0.0/8"]`, `["192.168.1.0/24"]`, `["127.0.0.1/32"]`, `["169.254.0.0/16"]`, `["203.0.113.7/32"] x`, `["203.0.113.7/32"]]`, `{}`, `"203.0.113.7/32"`},
 		"adminPrincipalArns": {
 			`["root"]`, `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`, `["arn:aws:iam::123456789012:assumed-role/ml-team/me"]`,
 			`["arn:aws:iam::123456789012:root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`,
@@ -332,7 +344,7 @@ func TestUnknownKeys(t *testing.T) {
 		"gpuNodes": "did you mean gpu.nodes?", "job.stepz": "did you mean job.steps?",
 		"ray.color":    "allowed: ray.headCpu, ray.headMemory, ray.headObjectStoreMiB",
 		"image-digest": "did you mean imageDigest?", "nodes": "did you mean gpu.nodes?",
-		"zzz": "allowed: adminPrincipalArns, availabilityZone, awsRegion, charts, clusterName, gpu,",
+		"zzz": "allowed: addons, adminPrincipalArns, availabilityZone, awsRegion, charts, clusterName, flowLogs, gpu,",
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -368,4 +380,31 @@ func TestStackFilesAreUsable(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// A half of the internet is as open as all of it.
+func TestTheInternetNeedsAnExplicitYes(t *testing.T) {
+	t.Parallel()
+	for _, blocks := range []string{`["0.0.0.0/0"]`, `["203.0.113.7/32","0.0.0.0/1","128.0.0.0/1"]`} {
+		_, err := Parse(config(t, map[string]string{"publicAccessCidrs": blocks}))
+		require.ErrorContains(t, err, "publicAccessFromAnywhere true")
+		have, err := Parse(config(t, map[string]string{"publicAccessCidrs": blocks, "publicAccessFromAnywhere": "true"}))
+		require.NoError(t, err)
+		assert.NotEmpty(t, have.PublicAccessCIDRs)
+	}
+	_, err := Parse(config(t, map[string]string{"publicAccessCidrs": `["11.0.0.0/8"]`}))
+	require.NoError(t, err)
+}
+
+func TestAddonsArePinnedForTheKubernetesVersion(t *testing.T) {
+	t.Parallel()
+	have, err := Parse(config(t, map[string]string{"addons.coredns": "v1.14.3-eksbuild.23"}))
+	require.NoError(t, err)
+	assert.Equal(t, "v1.14.3-eksbuild.23", have.Addons.CoreDNS)
+	assert.Equal(t, "v1.22.4-eksbuild.3", have.Addons.VPCCNI)
+	have, err = Parse(config(t, map[string]string{
+		"kubernetesVersion": "1.20", "gpu.amiRelease": "1.20.1-20260714", "system.amiRelease": "1.20.1-20260714",
+	}))
+	require.NoError(t, err)
+	assert.Empty(t, have.Addons, "EKS's defaults")
 }

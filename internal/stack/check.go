@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
@@ -23,14 +22,15 @@ import (
 // checkCapacity prints the price and refuses, also in preview, what AWS would refuse later in the
 // update.
 func checkCapacity(
-	ctx *pulumi.Context, report reporter, exists ImageExists, provider *aws.Provider, s settings.Settings,
+	ctx *pulumi.Context, report reporter, exists ImageExists, ask lookup, s settings.Settings,
 ) (capacity.Plan, error) {
-	plan, refused := capacity.Check(newLookup(ctx, provider, s.ClusterName), capacity.Request{
-		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
-		GPU:          capacity.Group{Type: s.GPU.InstanceType, Nodes: s.GPU.Nodes, VolumeGiB: s.GPU.VolumeGiB},
-		System:       capacity.Group{Type: s.System.InstanceType, Nodes: s.System.Nodes, VolumeGiB: s.System.VolumeGiB},
-		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
-	})
+	plan, refused := capacity.Check(ask, request(s))
+	for _, unknown := range plan.Unknown {
+		if err := ctx.Log.Warn(unknown+"\nnext:     grant the statement Read of docs/permissions.json, "+
+			"or continue: AWS checks it when it creates the resources", nil); err != nil {
+			return plan, fmt.Errorf("printing what is unknown: %w", err)
+		}
+	}
 	if len(plan.Estimate.Lines) > 0 {
 		if err := report.price(plan.Estimate.Table(), plan.Estimate.HourlyUSD()); err != nil {
 			return plan, err
@@ -43,6 +43,26 @@ func checkCapacity(
 		workloads.CheckHead(plan.System, s.Ray.HeadCPU, s.Ray.HeadMemory),
 		workloads.CheckObjectStores(plan.GPU, s.Ray), checkEvidenceDir(s.Job),
 		checkImage(ctx, exists, s.Image))
+}
+
+// request returns what the stack needs.
+func request(s settings.Settings) capacity.Request {
+	group := func(g settings.NodeGroup) capacity.Group {
+		return capacity.Group{
+			Type: g.InstanceType, Nodes: g.Nodes, VolumeGiB: g.VolumeGiB, AMIRelease: g.AMIRelease,
+		}
+	}
+	return capacity.Request{
+		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
+		GPU: group(s.GPU.NodeGroup), System: group(s.System),
+		Addons: []capacity.Addon{
+			{Setting: "addons.vpcCni", Name: "vpc-cni", Version: s.Addons.VPCCNI},
+			{Setting: "addons.kubeProxy", Name: "kube-proxy", Version: s.Addons.KubeProxy},
+			{Setting: "addons.coredns", Name: "coredns", Version: s.Addons.CoreDNS},
+			{Setting: "addons.podIdentityAgent", Name: "eks-pod-identity-agent", Version: s.Addons.PodIdentityAgent},
+		},
+		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
+	}
 }
 
 // explainLookup explains an error of AWS that left a question of the capacity check unanswered.

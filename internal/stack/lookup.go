@@ -3,11 +3,13 @@ package stack
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/servicequotas"
+	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ssm"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
@@ -29,6 +31,18 @@ var _ capacity.Source = lookup{}
 // errReply means that a reply of AWS is inconsistent.
 var errReply = errors.New("the reply is inconsistent")
 
+// failed returns the error of a call. It wraps capacity.ErrDenied where AWS denied it.
+// Source of the codes: EC2 API reference, "Common client error codes"; IAM user guide, "Troubleshoot
+// access denied error messages".
+func failed(operation string, err error) error {
+	for _, code := range []string{"UnauthorizedOperation", "AccessDenied", "not authorized to perform"} {
+		if strings.Contains(err.Error(), code) {
+			return fmt.Errorf("calling %s: %w", operation, capacity.ErrDenied)
+		}
+	}
+	return fmt.Errorf("calling %s: %w", operation, err)
+}
+
 func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) lookup {
 	return lookup{ctx: ctx, option: pulumi.Provider(provider), cluster: cluster, tags: stackTags(ctx)}
 }
@@ -37,7 +51,7 @@ func newLookup(ctx *pulumi.Context, provider *aws.Provider, cluster string) look
 func (l lookup) InstanceType(name string) (capacity.InstanceType, error) {
 	found, err := ec2.GetInstanceType(l.ctx, &ec2.GetInstanceTypeArgs{InstanceType: name}, l.option)
 	if err != nil {
-		return capacity.InstanceType{}, fmt.Errorf("calling ec2:DescribeInstanceTypes: %w", err)
+		return capacity.InstanceType{}, failed("ec2:DescribeInstanceTypes", err)
 	}
 	described := capacity.InstanceType{
 		Name:          name,
@@ -59,7 +73,7 @@ func (l lookup) Zones(instanceType string) ([]region.Zone, error) {
 		Filters:      []ec2.GetInstanceTypeOfferingsFilter{{Name: "instance-type", Values: []string{instanceType}}},
 	}, l.option)
 	if err != nil {
-		return nil, fmt.Errorf("calling ec2:DescribeInstanceTypeOfferings: %w", err)
+		return nil, failed("ec2:DescribeInstanceTypeOfferings", err)
 	}
 	zones := make([]region.Zone, len(found.Locations))
 	for i, name := range found.Locations {
@@ -73,7 +87,7 @@ func (l lookup) Zones(instanceType string) ([]region.Zone, error) {
 func (l lookup) ZoneIDs() (map[region.Zone]string, error) {
 	found, err := aws.GetAvailabilityZones(l.ctx, &aws.GetAvailabilityZonesArgs{}, l.option)
 	if err != nil {
-		return nil, fmt.Errorf("calling ec2:DescribeAvailabilityZones: %w", err)
+		return nil, failed("ec2:DescribeAvailabilityZones", err)
 	}
 	if len(found.Names) != len(found.ZoneIds) {
 		return nil, fmt.Errorf("reading the reply of ec2:DescribeAvailabilityZones: %w: %d names, %d ids",
@@ -90,7 +104,7 @@ func (l lookup) ZoneIDs() (map[region.Zone]string, error) {
 func (l lookup) Support(kubernetesVersion string) (capacity.Support, error) {
 	found, err := eks.GetClusterVersions(l.ctx, &eks.GetClusterVersionsArgs{IncludeAll: pulumi.BoolRef(true)}, l.option)
 	if err != nil {
-		return "", fmt.Errorf("calling eks:DescribeClusterVersions: %w", err)
+		return "", failed("eks:DescribeClusterVersions", err)
 	}
 	for _, version := range found.ClusterVersions {
 		if version.ClusterVersion == kubernetesVersion {
@@ -100,13 +114,41 @@ func (l lookup) Support(kubernetesVersion string) (capacity.Support, error) {
 	return "", nil
 }
 
+// AMIRelease calls ssm:GetParameter. The parameters of the AMIs are public.
+func (l lookup) AMIRelease(parameter string) (string, error) {
+	found, err := ssm.LookupParameter(l.ctx, &ssm.LookupParameterArgs{Name: parameter}, l.option)
+	switch {
+	case err == nil:
+		return found.InsecureValue, nil
+	case strings.Contains(err.Error(), "ParameterNotFound") || strings.Contains(err.Error(), "couldn't find resource"):
+		return "", nil
+	default:
+		return "", failed("ssm:GetParameter", err)
+	}
+}
+
+// NewestAddon calls eks:DescribeAddonVersions.
+func (l lookup) NewestAddon(name, kubernetesVersion string) (string, error) {
+	found, err := eks.GetAddonVersion(l.ctx, &eks.GetAddonVersionArgs{
+		AddonName: name, KubernetesVersion: kubernetesVersion, MostRecent: pulumi.BoolRef(true),
+	}, l.option)
+	switch {
+	case err == nil:
+		return found.Version, nil
+	case strings.Contains(err.Error(), "couldn't find resource"):
+		return "", nil
+	default:
+		return "", failed("eks:DescribeAddonVersions", err)
+	}
+}
+
 // Quota calls servicequotas:GetServiceQuota.
 func (l lookup) Quota(service, code string) (float64, error) {
 	found, err := servicequotas.LookupServiceQuota(l.ctx, &servicequotas.LookupServiceQuotaArgs{
 		ServiceCode: service, QuotaCode: &code,
 	}, l.option)
 	if err != nil {
-		return 0, fmt.Errorf("calling servicequotas:GetServiceQuota: %w", err)
+		return 0, failed("servicequotas:GetServiceQuota", err)
 	}
 	return found.Value, nil
 }

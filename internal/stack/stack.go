@@ -49,7 +49,15 @@ func run(ctx *pulumi.Context, report reporter, exists ImageExists) error {
 	if err != nil {
 		return fmt.Errorf("creating the AWS provider: %w", err)
 	}
-	plan, err := checkCapacity(ctx, report, exists, provider, s)
+	ask := newLookup(ctx, provider, s.ClusterName)
+	identity, err := ask.caller()
+	if err != nil {
+		return explainLookup(s, err)
+	}
+	if err := ask.checkCreator(identity, s); err != nil {
+		return err
+	}
+	plan, err := checkCapacity(ctx, report, exists, ask, s)
 	if err != nil {
 		return err
 	}
@@ -57,8 +65,11 @@ func run(ctx *pulumi.Context, report reporter, exists ImageExists) error {
 	if err := report.explainFailures(s, plan); err != nil {
 		return err
 	}
+	if err := limitRoles(ctx, s.PermissionsBoundaryARN); err != nil {
+		return err
+	}
 	made, err := report.failure.watch(ctx, func() (*parts, error) {
-		return build(ctx, report, provider, s, plan)
+		return build(ctx, report, provider, s, plan, identity.accountID)
 	})
 	if err != nil {
 		return err
@@ -118,12 +129,14 @@ func awaitSeconds(s settings.Settings) int {
 // log group, EFA security group and placement group, network.
 func build(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
+	accountID string,
 ) (*parts, error) {
 	inAWS := pulumi.Providers(provider)
 	network, err := infra.NewNetwork(ctx, "network", &infra.NetworkArgs{
 		Region: s.AWSRegion, ClusterName: s.ClusterName, VPCCIDR: s.VPCCIDR,
 		AvailabilityZone: s.AvailabilityZone, Zone: plan.Zone, OtherZones: plan.OtherZones,
 		ControlPlaneZone: plan.ControlPlaneZone, AllZones: plan.AllZones,
+		Protect: s.Protect,
 	}, inAWS)
 	if err != nil {
 		return nil, err
@@ -136,9 +149,14 @@ func build(
 	if err != nil {
 		return nil, err
 	}
-	secretsAndLogs, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs", &infra.SecretsAndLogsArgs{
-		ClusterName: s.ClusterName, LogRetentionDays: s.LogRetentionDays,
-	}, inAWS)
+	logs := &infra.SecretsAndLogsArgs{
+		Region: s.AWSRegion, AccountID: accountID, ClusterName: s.ClusterName,
+		LogRetentionDays: s.LogRetentionDays, Protect: s.Protect,
+	}
+	if s.FlowLogs {
+		logs.FlowLogsOf = network.VPCID
+	}
+	secretsAndLogs, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs", logs, inAWS)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +166,9 @@ func build(
 		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs,
 		NodeSubnetID: network.NodeSubnetID, SecretsKeyARN: secretsAndLogs.KeyARN,
 		EFASecurityGroupID: efa.SecurityGroupID, PlacementGroupName: efa.PlacementGroupName,
-		GPU: s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), AWS: provider,
+		GPU: s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), Protect: s.Protect,
+		Addons: s.Addons,
+		AWS:    provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, efa.Made, secretsAndLogs.Made)))
 	if err != nil {
 		return nil, err

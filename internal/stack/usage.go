@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
@@ -12,16 +11,17 @@ import (
 const clusterTag = "eks:cluster-name"
 
 // OtherInstances calls ec2:DescribeInstances for all instances of the families, for Spot instances
-// (which have their own quotas), for this cluster's instances, and then for each remaining
-// instance, to get its type.
+// (which have their own quotas), and for this cluster's instances. The provider's list has no types,
+// so it then asks for the type of one of the rest, and for all instances of that type, until none is
+// left: two calls per type.
 func (l lookup) OtherInstances(families []string) (map[string]int, error) {
 	var prefixes []string
 	for _, family := range families {
 		prefixes = append(prefixes, family+"*")
 	}
 	ofFamilies := ec2.GetInstancesFilter{Name: "instance-type", Values: prefixes}
-	all, err := l.instances(nil, ofFamilies)
-	if err != nil || len(all) == 0 {
+	left, err := l.instances(nil, ofFamilies)
+	if err != nil || len(left) == 0 {
 		return nil, err
 	}
 	spot, err := l.instances(nil, ofFamilies, ec2.GetInstancesFilter{Name: "instance-lifecycle", Values: []string{"spot"}})
@@ -32,18 +32,32 @@ func (l lookup) OtherInstances(families []string) (map[string]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	left = without(left, append(spot, own...))
 	types := map[string]int{}
-	for _, id := range all {
-		if slices.Contains(spot, id) || slices.Contains(own, id) {
-			continue
-		}
-		found, err := ec2.LookupInstance(l.ctx, &ec2.LookupInstanceArgs{InstanceId: &id}, l.option)
+	for len(left) > 0 {
+		found, err := ec2.LookupInstance(l.ctx, &ec2.LookupInstanceArgs{InstanceId: &left[0]}, l.option)
 		if err != nil {
-			return nil, fmt.Errorf("calling ec2:DescribeInstances for %q: %w", id, err)
+			return nil, failed("ec2:DescribeInstances", err)
 		}
-		types[found.InstanceType]++
+		same, err := l.instances(nil, ec2.GetInstancesFilter{Name: "instance-type", Values: []string{found.InstanceType}})
+		if err != nil {
+			return nil, err
+		}
+		// An instance that ended meanwhile is not in the second reply.
+		rest := without(left[1:], same)
+		types[found.InstanceType] += len(left) - len(rest)
+		left = rest
 	}
 	return types, nil
+}
+
+// without returns the ids that are not among others.
+func without(ids, others []string) []string {
+	known := map[string]bool{}
+	for _, id := range others {
+		known[id] = true
+	}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return known[id] })
 }
 
 func (l lookup) instances(tags map[string]string, filters ...ec2.GetInstancesFilter) ([]string, error) {
@@ -51,7 +65,7 @@ func (l lookup) instances(tags map[string]string, filters ...ec2.GetInstancesFil
 		Filters: filters, InstanceTags: tags, InstanceStateNames: []string{"pending", "running"},
 	}, l.option)
 	if err != nil {
-		return nil, fmt.Errorf("calling ec2:DescribeInstances: %w", err)
+		return nil, failed("ec2:DescribeInstances", err)
 	}
 	return found.Ids, nil
 }
@@ -60,11 +74,11 @@ func (l lookup) instances(tags map[string]string, filters ...ec2.GetInstancesFil
 func (l lookup) OtherAddresses() (int, error) {
 	all, err := ec2.GetEips(l.ctx, &ec2.GetEipsArgs{}, l.option)
 	if err != nil {
-		return 0, fmt.Errorf("calling ec2:DescribeAddresses: %w", err)
+		return 0, failed("ec2:DescribeAddresses", err)
 	}
 	own, err := ec2.GetEips(l.ctx, &ec2.GetEipsArgs{Tags: l.tags}, l.option)
 	if err != nil {
-		return 0, fmt.Errorf("calling ec2:DescribeAddresses: %w", err)
+		return 0, failed("ec2:DescribeAddresses", err)
 	}
 	return len(all.AllocationIds) - len(own.AllocationIds), nil
 }
@@ -73,11 +87,11 @@ func (l lookup) OtherAddresses() (int, error) {
 func (l lookup) OtherVPCs() (int, error) {
 	all, err := ec2.GetVpcs(l.ctx, &ec2.GetVpcsArgs{}, l.option)
 	if err != nil {
-		return 0, fmt.Errorf("calling ec2:DescribeVpcs: %w", err)
+		return 0, failed("ec2:DescribeVpcs", err)
 	}
 	own, err := ec2.GetVpcs(l.ctx, &ec2.GetVpcsArgs{Tags: l.tags}, l.option)
 	if err != nil {
-		return 0, fmt.Errorf("calling ec2:DescribeVpcs: %w", err)
+		return 0, failed("ec2:DescribeVpcs", err)
 	}
 	return len(all.Ids) - len(own.Ids), nil
 }

@@ -60,7 +60,7 @@ func TestInvokes(t *testing.T) {
 			name: "newest add-on", token: "aws:eks/getAddonVersion:getAddonVersion",
 			args: `{"addonName":"vpc-cni","kubernetesVersion":"` + eks.DefaultVersion() +
 				`","mostRecent":true}`,
-			want: map[string]any{"version": "v1.22.3-eksbuild.1"},
+			want: map[string]any{"version": "v1.22.4-eksbuild.3"},
 		},
 		{
 			name: "AMI release", token: "aws:ssm/getParameter:getParameter",

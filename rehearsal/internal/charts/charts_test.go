@@ -123,6 +123,18 @@ func TestOperatorOfOneNamespaceHasNoClusterRole(t *testing.T) {
 	deployment := decode[appsv1.Deployment](t, documents, "Deployment/kuberay-operator")
 	assert.Contains(t, deployment.Spec.Template.Spec.Containers[0].Args,
 		"--watch-namespace=kube-system")
+
+	documents = render(t, KubeRayOperator, "kuberay", map[string]any{
+		"singleNamespaceInstall": true, "watchNamespace": []any{"ray"},
+	})
+	assert.Equal(t, "ray", decode[rbacv1.Role](t, documents, "Role/kuberay-operator").Namespace)
+	binding := decode[rbacv1.RoleBinding](t, documents, "RoleBinding/kuberay-operator")
+	assert.Equal(t, "ray", binding.Namespace)
+	assert.Equal(t, "kube-system", binding.Subjects[0].Namespace, "where the operator runs")
+	deployment = decode[appsv1.Deployment](t, documents, "Deployment/kuberay-operator")
+	assert.Contains(t, deployment.Spec.Template.Spec.Containers[0].Args, "--watch-namespace=ray")
+	assert.Equal(t, "kube-system", decode[rbacv1.Role](t, documents,
+		"Role/kuberay-operator-leader-election").Namespace)
 }
 
 func newTestRepositories(t *testing.T) *Repositories {

@@ -35,8 +35,16 @@ func render(t *testing.T, chart Chart, release string, overrides map[string]any)
 			pad := strings.Repeat(" ", width)
 			return "\n" + pad + strings.ReplaceAll(text, "\n", "\n"+pad)
 		},
+		"list": func(values ...any) []any { return values },
+		"join": func(separator string, values []any) string {
+			texts := make([]string, len(values))
+			for i, value := range values {
+				texts[i] = fmt.Sprint(value)
+			}
+			return strings.Join(texts, separator)
+		},
 		"default": func(fallback, value any) any {
-			if value == nil || value == "" {
+			if list, ok := value.([]any); value == nil || value == "" || ok && len(list) == 0 {
 				return fallback
 			}
 			return value

@@ -79,6 +79,10 @@ func rules() map[string]rule {
 			Type: "AWS::KMS::Key",
 			Rename: map[string]string{
 				"customerMasterKeySpec": "KeySpec", "deletionWindowInDays": "PendingWindowInDays",
+				"policy": "KeyPolicy",
+			},
+			Shape: func(properties map[string]any) error {
+				return parseDocument(properties, "KeyPolicy")
 			},
 		},
 		"aws:iam/role:Role": {
@@ -91,6 +95,25 @@ func rules() map[string]rule {
 			},
 		},
 		"aws:iam/rolePolicyAttachment:RolePolicyAttachment": {}, // ManagedPolicyArns of the role
+		"aws:iam/rolePolicy:RolePolicy": {
+			Type: "AWS::IAM::RolePolicy",
+			Rename: map[string]string{
+				"name": "PolicyName", "policy": "PolicyDocument", "role": "RoleName",
+			},
+			Shape: func(properties map[string]any) error {
+				return parseDocument(properties, "PolicyDocument")
+			},
+		},
+		"aws:ec2/flowLog:FlowLog": {
+			Type: "AWS::EC2::FlowLog",
+			Rename: map[string]string{
+				"vpcId": "ResourceId", "iamRoleArn": "DeliverLogsPermissionArn",
+			},
+			Shape: func(properties map[string]any) error {
+				properties["ResourceType"] = "VPC"
+				return nil
+			},
+		},
 		"aws:eks/cluster:Cluster": {
 			Type: "AWS::EKS::Cluster",
 			Rename: map[string]string{

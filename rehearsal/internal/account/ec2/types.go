@@ -14,7 +14,7 @@ func Types() []store.AnyType {
 		routeTableType(), routeType(), associationType(), vpcEndpointType(),
 		securityGroupType(), securityGroupRuleType(), ingressRuleType(), egressRuleType(),
 		launchTemplateType(), placementGroupType(), capacityReservationType(), tagType(),
-		instanceResourceType(), networkInterfaceType(),
+		instanceResourceType(), networkInterfaceType(), flowLogType(),
 	}
 }
 

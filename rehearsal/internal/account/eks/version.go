@@ -66,6 +66,16 @@ func (v kubernetesVersion) latestRelease() string {
 	return v.Minor + "." + string(rune('0'+v.Patch)) + "-" + newestAMI
 }
 
+// releaseOf returns the release of the AMI of a day. AMIs before the newest have the patch before;
+// that is the rehearsal's own rule.
+func (v kubernetesVersion) releaseOf(day string) string {
+	patch := v.Patch
+	if day < newestAMI {
+		patch--
+	}
+	return v.Minor + "." + string(rune('0'+patch)) + "-" + day
+}
+
 // newestAMI is the day of the newest AMIs. It is fixed, so that a rehearsal does not
 // depend on the clock of the machine.
 const newestAMI = "20261101"
@@ -86,10 +96,8 @@ func (v kubernetesVersion) releaseExists(release string) bool {
 // addonVersions lists an add-on's versions for a Kubernetes version, newest first; nil
 // when EKS has no such add-on.
 //
-// Sources: versions seen in public repositories of 2026 with Kubernetes 1.34 and 1.35
-// (vpc-cni v1.21.1-eksbuild.7 and v1.22.3-eksbuild.1, coredns v1.13.2-eksbuild.4,
-// eks-pod-identity-agent v1.3.10-eksbuild.2, kube-proxy v1.35.3-eksbuild.2). kube-proxy
-// follows the cluster's version; its builds here are the rehearsal's own.
+// Sources: versions seen in public repositories of 2026 with Kubernetes 1.34 to 1.36. kube-proxy
+// follows the cluster's version; its other builds here are the rehearsal's own.
 func addonVersions(name, minor string) []string {
 	v, ok := findVersion(minor)
 	if !ok {
@@ -98,23 +106,27 @@ func addonVersions(name, minor string) []string {
 	switch name {
 	case "vpc-cni":
 		return []string{
+			"v1.22.4-eksbuild.3",
 			"v1.22.3-eksbuild.1",
 			"v1.21.1-eksbuild.7",
 			"v1.21.1-eksbuild.5",
 			"v1.21.1-eksbuild.3",
 		}
 	case "coredns":
+		if minor == "1.36" {
+			return []string{"v1.14.3-eksbuild.23", "v1.14.3-eksbuild.16", "v1.14.3-eksbuild.3"}
+		}
 		return []string{"v1.13.2-eksbuild.4", "v1.13.2-eksbuild.3", "v1.13.2-eksbuild.1"}
 	case "kube-proxy":
 		var all []string
 		for patch := v.Patch; patch >= 0; patch-- {
-			for _, build := range []string{"2", "1"} {
+			for _, build := range []string{"21", "2", "1"} {
 				all = append(all, "v"+minor+"."+string(rune('0'+patch))+"-eksbuild."+build)
 			}
 		}
 		return all
 	case "eks-pod-identity-agent":
-		return []string{"v1.3.10-eksbuild.2", "v1.3.10-eksbuild.1"}
+		return []string{"v1.3.10-eksbuild.3", "v1.3.10-eksbuild.2", "v1.3.10-eksbuild.1"}
 	case "aws-ebs-csi-driver":
 		return []string{"v1.60.0-eksbuild.1", "v1.57.1-eksbuild.1"}
 	case "metrics-server":
@@ -141,13 +153,13 @@ type parameterResult struct {
 
 // getParameter returns the public parameters of the EKS AMIs.
 // Source: EKS user guide, "Retrieve recommended Amazon Linux AMI IDs":
-// /aws/service/eks/optimized-ami/VERSION/amazon-linux-2023/ARCH/VARIANT/recommended/WHAT.
+// /aws/service/eks/optimized-ami/VERSION/amazon-linux-2023/ARCH/VARIANT/IMAGE/WHAT. IMAGE is
+// "recommended" or the name of an AMI (Karpenter, pkg/providers/amifamily/al2023.go).
 func getParameter(o *store.Op, args parameterArgs) (any, error) {
 	missing := api.Errorf("ParameterNotFound", "couldn't find SSM Parameter %q", args.Name)
 	parts := strings.Split(strings.TrimPrefix(args.Name, "/aws/service/eks/optimized-ami/"), "/")
 	if !strings.HasPrefix(args.Name, "/aws/service/eks/optimized-ami/") || len(parts) != 6 ||
-		parts[1] != "amazon-linux-2023" ||
-		parts[4] != "recommended" {
+		parts[1] != "amazon-linux-2023" {
 		return nil, missing
 	}
 	version, ok := findVersion(parts[0])
@@ -156,6 +168,13 @@ func getParameter(o *store.Op, args parameterArgs) (any, error) {
 		return nil, missing
 	}
 	release := version.latestRelease()
+	if parts[4] != "recommended" {
+		day, ours := strings.CutPrefix(parts[4],
+			"amazon-eks-node-al2023-"+parts[2]+"-"+parts[3]+"-"+parts[0]+"-v")
+		if release = version.releaseOf(day); !ours || !version.releaseExists(release) {
+			return nil, missing
+		}
+	}
 	var value string
 	switch parts[5] {
 	case "release_version":

@@ -98,6 +98,12 @@ func checkRole(o *store.Op, in *Role) error {
 	if err := CheckDocument(string(in.AssumeRolePolicy)); err != nil {
 		return err
 	}
+	// Source: IAM API, CreateRole, error NoSuchEntity.
+	if in.PermissionsBoundary != "" {
+		if err := checkPolicyARN(o, in.PermissionsBoundary); err != nil {
+			return err
+		}
+	}
 	for _, arn := range in.ManagedPolicyARNs {
 		if err := checkPolicyARN(o, arn); err != nil {
 			return err
@@ -152,6 +158,17 @@ func PoliciesOf(o *store.Op, role *Role) []string {
 		}
 	}
 	return all
+}
+
+// HasInlineAction reports whether a policy written in a role names the action.
+func HasInlineAction(o *store.Op, role *Role, action string) bool {
+	for _, id := range RolePolicies.In(o).IDs() {
+		policy := RolePolicies.In(o)[id]
+		if policy.Role == role.Name && strings.Contains(string(policy.Policy), `"`+action+`"`) {
+			return true
+		}
+	}
+	return false
 }
 
 // RoleByARN returns a role.

@@ -3,8 +3,10 @@ package logs
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/kms"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
@@ -54,17 +56,38 @@ func logGroupType() store.Type[LogGroup] {
 				return "", api.Errorf("ResourceAlreadyExistsException",
 					"The specified log group already exists%s", hint)
 			}
-			if err := checkRetention(in); err != nil {
+			in.ARN = o.ARN("logs", "log-group:"+in.Name)
+			if err := check(o, in); err != nil {
 				return "", err
 			}
 			if in.LogGroupClass == "" {
 				in.LogGroupClass = "STANDARD"
 			}
-			in.ARN = o.ARN("logs", "log-group:"+in.Name)
 			return in.Name, nil
 		},
-		Update: func(_ *store.Op, _ string, _, in *LogGroup) error { return checkRetention(in) },
+		Update: func(o *store.Op, _ string, _, in *LogGroup) error { return check(o, in) },
 	}
+}
+
+func check(o *store.Op, in *LogGroup) error {
+	if err := checkRetention(in); err != nil {
+		return err
+	}
+	return checkKey(o, in)
+}
+
+// checkKey refuses a key that CloudWatch Logs may not use for the group.
+// Source: CloudWatch Logs user guide, "Encrypt log data in CloudWatch Logs using AWS KMS".
+func checkKey(o *store.Op, in *LogGroup) error {
+	if in.KMSKeyID == "" {
+		return nil
+	}
+	key, err := kms.UsableKey(o, in.KMSKeyID)
+	if err != nil || !strings.Contains(string(key.Policy), `"logs.`+o.Region+`.amazonaws.com"`) {
+		return api.Errorf("InvalidParameterException",
+			"The specified KMS key does not exist or is not allowed to be used with LogGroup '%s'", in.ARN)
+	}
+	return nil
 }
 
 // checkRetention refuses a number of days that CloudWatch Logs does not have.
