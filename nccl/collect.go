@@ -30,6 +30,7 @@ func Collect(paths []string, stdin io.Reader) ([]Source, error) {
 	if len(c.out) == 0 {
 		return nil, fmt.Errorf("collecting logs from %q: no files found", strings.Join(paths, " "))
 	}
+	addAddresses(c.out)
 	return c.out, nil
 }
 

@@ -274,3 +274,41 @@ func TestFileCutWhileRead(t *testing.T) {
 		}
 	}
 }
+
+// TestManifestsTellHostsApart judges logs of two hosts of one name without Bootstrap lines.
+func TestManifestsTellHostsApart(t *testing.T) {
+	t.Parallel()
+	proof, err := os.ReadFile("testdata/cases/04-efa-note-after-network.log")
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		addresses []string
+		want      report.Verdict
+	}{
+		"two addresses": {[]string{"10.7.1.11", "10.7.1.12"}, report.EFA},
+		"one address":   {[]string{"10.7.1.11", "10.7.1.11"}, report.Inconclusive},
+		"no manifest":   {nil, report.Inconclusive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			folder := t.TempDir()
+			for rank, host := range []string{"birch-1", "birch-2"} {
+				var log strings.Builder
+				for _, line := range strings.SplitAfter(string(proof), "\n") {
+					if strings.HasPrefix(line, host) && !strings.Contains(line, "Bootstrap") {
+						log.WriteString(strings.Replace(line, host, "birch", 1))
+					}
+				}
+				require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank%d.log", rank)), []byte(log.String()), 0o600))
+			}
+			for rank, address := range tt.addresses {
+				manifest := fmt.Sprintf(`{"rank": %d, "nodeIp": %q, "ncclFile": "rank%d.log"}`, rank, address, rank)
+				require.NoError(t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("rank%d.json", rank)), []byte(manifest), 0o600))
+			}
+			sources, err := nccl.Collect([]string{folder}, nil)
+			require.NoError(t, err)
+			got, err := nccl.Judge(t.Context(), sources, nccl.Options{})
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, got.Verdict, codesOf(got))
+		})
+	}
+}

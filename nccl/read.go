@@ -85,6 +85,7 @@ func read(src Source, index int, parse func(f *model.File, in *record.Input) err
 		}
 	}()
 	f = model.NewFile(src.Name, index)
+	f.Address = src.Address
 	in := &record.Input{R: r, Last: '\n'}
 	if err = parse(f, in); err == nil && in.Read < src.Size {
 		err = errCut

@@ -12,6 +12,9 @@ type Source struct {
 	Name string
 	// Size is the minimum number of bytes of the log; 0 if unknown. Fewer bytes are an error.
 	Size int64
+	// Address is the IP address of the host that wrote the log, if its collector knows it, for
+	// example from a manifest. It distinguishes hosts where NCCL's Bootstrap lines are missing.
+	Address string
 	// Open returns the log's bytes, already decompressed.
 	Open func() (io.ReadCloser, error)
 }

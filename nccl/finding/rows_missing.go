@@ -39,11 +39,13 @@ var missingRows = map[Code]words{
 		name: "one-host", severity: report.Error,
 		cause: "the evidence does not show two hosts: traffic inside one host proves nothing about " +
 			"the network between nodes",
-		next: "run on two nodes; if these were two, give each its own host name, or keep the " +
+		next: "run on two nodes; if these were two, give each its own host name, and keep the " +
 			"Bootstrap line of every rank, which shows its address",
 		how: "NCCL's nNodes counts entries of its ring, not hosts: with P2P and SHM off, one host " +
-			"counts several times. Hosts are distinguished by name or, where the name is the same, " +
-			"by the address in the Bootstrap line.",
+			"counts several times, and each NCCL_HOSTID counts as a host. Hosts are distinguished by " +
+			"the address in the Bootstrap line and by name. Ranks with one address are on one host, " +
+			"whatever their names; so are ranks that bootstrap on loopback, and ranks with one " +
+			"NCCL_HOSTID.",
 		sources: []string{"NCCL src/init.cc"},
 	},
 	HostsRedacted: {

@@ -59,19 +59,22 @@ func ofRanks(run Run) gathered {
 // rankLogs returns the NCCL files that the last manifests name, and those of earlier attempts of Ray
 // Train.
 func rankLogs(files []File, list []Manifest) (last, earlier []nccl.Source) {
-	named := map[string]bool{}
+	addressOf := map[string]string{}
 	for _, manifest := range list {
 		if file := ncclFile(manifest, files); file != nil {
-			named[file.Name] = true
+			addressOf[file.Name] = manifest.NodeIP
 		}
 	}
 	for _, file := range files {
-		switch {
-		case !strings.HasSuffix(file.Name, ".log"):
-		case named[file.Name]:
-			last = append(last, nccl.BytesSource(file.Name, file.Text))
-		default:
-			earlier = append(earlier, nccl.BytesSource(file.Name, file.Text))
+		if !strings.HasSuffix(file.Name, ".log") {
+			continue
+		}
+		log := nccl.BytesSource(file.Name, file.Text)
+		if address, named := addressOf[file.Name]; named {
+			log.Address = address
+			last = append(last, log)
+		} else {
+			earlier = append(earlier, log)
 		}
 	}
 	return last, earlier

@@ -21,6 +21,8 @@ type Communicator struct {
 	AmbiguousHosts bool
 	// mixed is set where no line says which rank is in which of several splits.
 	mixed *mixture
+	// hosts is set by evidentHosts.
+	hosts *hosts
 	// Stale reports whether another process has one of these ranks as well.
 	Stale bool
 }

@@ -37,6 +37,8 @@ type File struct {
 	Repeats int
 	Torn    int
 	CutTail bool
+	// Address is that of the host that wrote the file, from another source; "" if unknown.
+	Address string
 	// Rehearsed reports that a rehearsal's stand-in for NCCL wrote the file.
 	Rehearsed bool
 	Version   Ref // an unprefixed version line

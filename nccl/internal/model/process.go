@@ -94,7 +94,8 @@ type Process struct {
 	Nics       int32
 
 	Codes     codeSet
-	addresses []string            // that it bootstraps from, loopback left out
+	addresses []address           // that it bootstraps from
+	hostID    string              // NCCL_HOSTID, if set
 	booted    bool                // printed its bootstrap line
 	Started   bool                // printed an Init START
 	multiRank bool                // holds several ranks of anything; set by unify

@@ -24,6 +24,8 @@ func (p *Process) apply(e *record.Event, tid int32, line int) {
 		p.selectProvider(e, tid, line)
 	case record.KindVersion:
 		p.setVersion(e)
+	case record.KindHostID:
+		p.hostID = p.File.intern(e.Name)
 	case record.KindTorn:
 		p.File.Torn++
 		p.File.note(finding.TornLines, p, line, e.Text)
@@ -42,7 +44,7 @@ func (p *Process) boot(e *record.Event) {
 	if len(e.Name) == 0 || len(p.addresses) >= maxPeers {
 		return
 	}
-	if a := p.File.intern(e.Name); !slices.Contains(p.addresses, a) {
+	if a := newAddress(p.File.intern(e.Name)); !slices.Contains(p.addresses, a) {
 		p.addresses = append(p.addresses, a)
 	}
 }

@@ -14,7 +14,7 @@ type Rank struct {
 	// Networks is what the rank's `Using network` lines say, once unify is done.
 	Networks []NetworkUse
 	// addresses are those that its process bootstraps from.
-	addresses []string
+	addresses []address
 }
 
 // NetworkUse is a network that a rank printed, and the line.

@@ -18,7 +18,8 @@ const (
 	KindConnected      // `Connected all rings` and similar lines
 	KindProvider       // the plugin selected a libfabric provider: name, count = NICs
 	KindVersion        // NCCL's version: name
-	KindBoot           // the first lines of a process: a new incarnation
+	KindBoot           // the first line of a process: a new incarnation; name = interface:address
+	KindHostID         // NCCL_HOSTID: name
 	KindNote           // a line that only a finding rests on: code
 	KindTorn           // a channel line that is cut short
 )

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -45,6 +46,7 @@ func mainForms() []form {
 		{lead: "NCCL version ", parse: parseVersion, example: "NCCL version 2.29.7+cuda13.0"},
 		{lead: "Bootstrap : Using", parse: parseBoot, example: "Bootstrap : Using eth0:10.0.1.5<0>"},
 		{lead: "Bootstrap: Using", parse: parseBoot, example: "Bootstrap: Using eth0:10.0.1.5<0>"},
+		{lead: "NCCL_HOSTID set by environment to ", parse: parseHostID, example: "NCCL_HOSTID set by environment to host-1"},
 		{lead: "NET/OFI Initializing aws-ofi-nccl ", parse: parsePluginVersion, example: "NET/OFI Initializing aws-ofi-nccl 1.20.0"},
 		{lead: "NET/OFI Using aws-ofi-nccl ", parse: parsePluginVersion, example: "NET/OFI Using aws-ofi-nccl 1.5.0aws"},
 	}
@@ -179,25 +181,28 @@ func parseBoot(msg []byte, e *Event) bool {
 			e.Code = finding.BootstrapOnLoopback
 		}
 	}
-	if e.Code == finding.None {
-		e.Name = bootAddress(msg[i+len("Using"):])
-	}
+	e.Name = bootAddress(msg[i+len("Using"):])
 	return true
 }
 
-// bootAddress reads the address in `eth0:10.0.1.5<0>`, of several the first; nil
-// when there is none that other hosts could reach.
+// bootAddress reads `eth0:10.0.1.5` of `[0]eth0:10.0.1.5<0>`, of several the first; nil when there is
+// none, as where people replaced it: `eth0:x.x.x.x<0>`.
 func bootAddress(b []byte) []byte {
-	interfaceName, rest, _ := bytes.Cut(b, []byte(":"))
-	end := bytes.IndexAny(rest, `<&\`) // `<`, or its escape in HTML or JSON
-	if end <= 0 || end > maxNetName || len(interfaceName) > 32 {
+	b = bytes.TrimPrefix(bytes.TrimLeft(b, " "), []byte("[0]"))
+	end := bytes.IndexAny(b, `<&\`) // `<`, or its escape in HTML or JSON
+	colon := bytes.IndexByte(b, ':')
+	if colon < 0 || end <= colon+1 || end > maxNetName || bytes.ContainsAny(b[:end], " []") {
 		return nil
 	}
-	address := rest[:end]
-	if bytes.ContainsAny(address, " []") || string(address) == "::1" || bytes.HasPrefix(address, []byte("127.")) {
+	if _, err := netip.ParseAddr(string(b[colon+1 : end])); err != nil {
 		return nil
 	}
-	return address
+	return b[:end]
+}
+
+func parseHostID(msg []byte, e *Event) bool {
+	e.Kind, e.Name = KindHostID, trimRecord(unwrapped(msg[len("NCCL_HOSTID set by environment to "):]))
+	return len(e.Name) > 0 && len(e.Name) <= maxNetName
 }
 
 // parseLoadError keeps a missing optional symbol or library from counting: an

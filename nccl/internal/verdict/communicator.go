@@ -96,7 +96,7 @@ func (j *runJudge) hosts(c *model.Communicator) (prove bool) {
 		return true // RankMissing blocks the verdict
 	}
 	first := c.Ranks[0]
-	detail := "communicator " + c.Key + ": all ranks on " + first.Host
+	detail := "communicator " + c.Key + ": all ranks on " + strings.Join(slices.Sorted(maps.Keys(c.RanksByHost())), ", ")
 	switch isolated := c.IsolatedHost(); {
 	case c.DistinctHosts() < 2 && c.HostsCertain():
 		j.found.add(finding.OneHost, noRank, first.First(), detail)
