@@ -1,6 +1,7 @@
 package nccl_test
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -43,6 +44,22 @@ func TestKindsOfCases(t *testing.T) {
 	tcp := replaced(efa, "provider is efa, fabric is efa", "provider is tcp, fabric is 172.31.0.0/20")
 	cxi := replaced(efa, "Selected provider is efa, fabric is efa", "Selected Provider is cxi")
 	escaped := replaced(efa, "<", "&lt;", ">", "&gt;")
+	processes := regexp.MustCompile(`(birch-\d):\d+:\d+`)
+	reversed := func(s string) string {
+		list := strings.SplitAfter(strings.TrimSuffix(s, "\n"), "\n")
+		list[len(list)-1] += "\n"
+		slices.Reverse(list)
+		return strings.Join(list, "")
+	}
+	numbered := func(s, format string) string {
+		n := 0
+		return regexp.MustCompile(`(?m)^`).ReplaceAllStringFunc(s, func(string) string { n++; return fmt.Sprintf(format, n) })
+	}
+	another := func(s string) string { // run, by other processes
+		return replaced(s, "0x51c0ffee01", "0x99", "0x61", "0x71", ":41:", ":141:", ":42:", ":142:")
+	}
+	const moreOverSockets = "birch-2:42:61 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[0] [receive] via NET/Socket/0\n" +
+		"birch-2:42:61 [0] NCCL INFO Connected all trees\n"
 	tests := []struct {
 		name, log string
 		want      report.Verdict
@@ -81,6 +98,47 @@ func TestKindsOfCases(t *testing.T) {
 		{"an old release that hangs", without(old, "COMPLETE"), report.Inconclusive, "log-cut"},
 		{"an old release over tcp", replaced(old, "is efa", "is tcp"), report.NotEFA, "provider-not-efa"},
 		{"a newer release without its version, one rank connected", old + "amber-1:31:40 [0] NCCL INFO Connected all rings\n", report.Inconclusive, "never-connected"},
+		{"every line twice", each(efa, "$1\n$1"), report.EFA, ""},
+		{"every line over sockets twice", each(socket, "$1\n$1"), report.NotEFA, "other-network"},
+		{"the newest line first", reversed(efa), report.Inconclusive, "lines-out-of-order"},
+		{"the newest line of sockets first", reversed(socket), report.NotEFA, "lines-out-of-order"},
+		{"no-break spaces", replaced(efa, " ", "\u00a0"), report.EFA, ""},
+		{"no-break spaces in a line over sockets", efa + replaced(moreOverSockets, " ", "\u00a0"), report.Mixed, "mixed-transports"},
+		{"arrows of an editor", replaced(efa, "->", "→"), report.EFA, ""},
+		{"sockets behind arrows of an editor", efa + replaced(moreOverSockets, "->", "→"), report.Mixed, "mixed-transports"},
+		{"words that grep colored", replaced(efa, "Libfabric", "\x1b[01;31m\x1b[KLibfabric\x1b[m\x1b[K"), report.EFA, ""},
+		{"sockets behind a color", efa + replaced(moreOverSockets, "Channel", "\x1b[1mChannel"), report.Mixed, "mixed-transports"},
+		{"Markdown", each(efa, "- `$1`"), report.EFA, ""},
+		{"sockets in Markdown", each(socket, "- `$1`"), report.NotEFA, "other-network"},
+		{"one string of JSON", `{"logs": "` + replaced(efa, "\n", `\n`) + `"}`, report.EFA, ""},
+		{"sockets in one string of JSON", `{"logs": "` + replaced(socket, "\n", `\n`) + `"}`, report.NotEFA, "other-network"},
+		{"one line", replaced(efa, "\n", " "), report.EFA, ""},
+		{"line numbers", numbered(efa, "logs/job.log:%d:"), report.EFA, ""},
+		{"sockets with line numbers", numbered(socket, "%6d\t"), report.NotEFA, "other-network"},
+		{"hosts in brackets", replaced(efa, "birch-1", "[REDACTED]", "birch-2", "[REDACTED]"), report.Inconclusive, "hosts-removed"},
+		{"sockets of hosts in brackets", replaced(socket, "birch-1", "[REDACTED]", "birch-2", "[REDACTED]"), report.NotEFA, "other-network"},
+		{"one word for all hosts", replaced(efa, "birch-1", "xxx", "birch-2", "xxx"), report.EFA, ""},
+		{"one word for all hosts and addresses", replaced(efa, "birch-1", "xxx", "birch-2", "xxx", "10.7.1.11", "x.x.x.x", "10.7.1.12", "x.x.x.x"), report.Inconclusive, "one-host"},
+		{"one address for all", replaced(efa, "10.7.1.11", "10.0.0.1", "10.7.1.12", "10.0.0.1"), report.Inconclusive, "one-host"},
+		{"redacted processes", processes.ReplaceAllString(efa, "$1:PID:TID"), report.Inconclusive, "hosts-removed"},
+		{"redacted processes over sockets", processes.ReplaceAllString(socket, "$1:PID:TID"), report.NotEFA, "other-network"},
+		{"removed processes over sockets", processes.ReplaceAllString(socket, "$1"), report.NotEFA, "other-network"},
+		{"redacted ids", replaced(efa, "0x51c0ffee01", "0xXXXX", "0x61a0", "0xXXXX", "0x61b0", "0xXXXX"), report.EFA, ""},
+		{"first sockets, then EFA", socket + replaced(efa, "0x51c0ffee01", "0x99", "0x61", "0x71", "Bootstrap", "Setup"), report.Mixed, "mixed-transports"},
+		{"EFA, then the same processes restarted over sockets", efa + replaced(socket, "0x51c0ffee01", "0x99", "0x61", "0x71"), report.NotEFA, "other-network"},
+		{"EFA, then a run that hangs", efa + another(without(efa, "Connected")), report.Inconclusive, "never-connected"},
+		{"EFA, then a run that does not get to its channels", efa + another(without(without(without(efa, "COMPLETE"), "via"), "Connected")), report.Inconclusive, "init-incomplete"},
+		{"EFA, then a process with the provider tcp", efa + another(strings.Join(strings.SplitAfter(tcp, "\n")[:3], "")), report.Inconclusive, "provider-not-efa"},
+		{"two nodes of one NCCL_HOSTID over sockets beside EFA", efa + another(replaced(socket, "nNodes 2", "nNodes 1", "birch-2", "birch-1")), report.NotEFA, "other-network"},
+		{"a tail", strings.Join(strings.SplitAfter(efa, "\n")[14:], ""), report.Inconclusive, "log-cut"},
+		{"a tail from the end of the initialization", strings.Join(strings.SplitAfter(efa, "\n")[12:], ""), report.Inconclusive, "log-cut"},
+		{"a tail over sockets", strings.Join(strings.SplitAfter(socket, "\n")[14:], ""), report.NotEFA, "other-network"},
+		{"one rank whole, a tail of the other", only(efa, "birch-1") + strings.Join(strings.SplitAfter(only(efa, "birch-2"), "\n")[7:], ""), report.Inconclusive, "log-cut"},
+		{"a search for Connected", only(efa, "Connected"), report.Inconclusive, "log-cut"},
+		{"a search for the end of the initialization", only(efa, "COMPLETE"), report.Inconclusive, "log-cut"},
+		{"the plugin's channels for its own requests", replaced(efa, "via NET/Libfabric/0", "via NET/Libfabric_GDAKI/0"), report.NotEFA, "other-network"},
+		{"a device that cannot be read", efa + replaced(moreOverSockets, "[0] NCCL", "[?] NCCL"), report.Inconclusive, "torn-lines"},
+		{"an unknown spelling of sockets", efa + replaced(moreOverSockets, "NET/Socket", "net/socket"), report.Inconclusive, "unknown-transport"},
 		{"no device", "fir-1:82:92 [0] nccl_net_ofi_init:155 NCCL WARN NET/OFI fi_getinfo() call failed: No data available\n", report.Inconclusive, "fi-getinfo-failed"},
 	}
 	for _, tt := range tests {

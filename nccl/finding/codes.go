@@ -43,6 +43,7 @@ const (
 	RemoteLost
 
 	// What the traffic used.
+	LinesOutOfOrder
 	MixedTransports
 	ProviderNotEFA
 	OtherNetwork

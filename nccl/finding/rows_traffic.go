@@ -4,6 +4,16 @@ import "github.com/ray-train-efa/ray-train-efa/nccl/report"
 
 // trafficRows contains the findings about the network that was used.
 var trafficRows = map[Code]words{
+	LinesOutOfOrder: {
+		name: "lines-out-of-order", severity: report.Error,
+		cause: "the lines are not in the order in which NCCL printed them: a communicator starts after " +
+			"it was complete",
+		next: "sort the lines by time, oldest first: `tac FILE | raytrain verdict -` for an export with " +
+			"the newest line first",
+		how: "Log systems export the newest line first, or merge streams by a coarse time. Channels are " +
+			"proven by the Connected line that follows them, so the order matters.",
+		sources: []string{"NCCL src/init.cc"},
+	},
 	MixedTransports: {
 		name: "mixed-transports", severity: report.Error,
 		cause: "part of the inter-node traffic used EFA and part did not",

@@ -237,6 +237,17 @@ func (c *Communicator) evidentHosts() *hosts {
 	return c.hosts
 }
 
+// Contradicts reports whether a communicator of one node, as NCCL counts, has channels that can leave
+// it, and several host names or addresses: one NCCL_HOSTID was set on several hosts.
+func (c *Communicator) Contradicts() bool {
+	if c.Spans() || !c.Crosses() {
+		return false
+	}
+	return c.Hosts() > 1 || slices.ContainsFunc(c.Ranks, func(r *Rank) bool {
+		return !slices.Equal(r.addresses, c.Ranks[0].addresses)
+	})
+}
+
 // DistinctHosts counts the hosts that the evidence distinguishes.
 func (c *Communicator) DistinctHosts() int { return c.evidentHosts().count }
 

@@ -11,7 +11,15 @@ import (
 // EFA's for a communicator that it never named.
 func (p *Process) GaveUp() bool {
 	return p.Codes.Has(finding.PinnedNetworkAbsent) ||
-		slices.ContainsFunc(p.pending, func(w pendingNetwork) bool { return !record.IsEFANetwork(w.name) })
+		slices.ContainsFunc(p.pending, func(w pendingNetwork) bool { return !record.IsEFANetwork(w.name) && !p.explains(w.name) })
+}
+
+// explains reports whether a communicator of the process has the network, or no line that names one:
+// then the line is a copy, or not in order.
+func (p *Process) explains(network string) bool {
+	return slices.ContainsFunc(p.Views, func(v *View) bool {
+		return len(v.networks) == 0 || slices.Contains(v.networks, network)
+	})
 }
 
 // Aborted reports whether the process printed that it cannot go on.
@@ -27,6 +35,13 @@ func (p *Process) Pending() []NetworkUse {
 		nets = use(nets, w.name, w.ref)
 	}
 	return nets
+}
+
+// BeginsLate reports whether the process joined a communicator, and none of the lines that precede
+// that is there.
+func (p *Process) BeginsLate() bool {
+	return len(p.Views) > 0 && !p.booted && !p.plugin && !p.Started && p.Version == "" &&
+		!slices.ContainsFunc(p.Views, func(v *View) bool { return len(v.networks) > 0 })
 }
 
 // OffEFA reports whether a process that joined nothing would not have used EFA.

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
 )
 
@@ -32,6 +33,9 @@ func (p *Process) join(e *record.Event, th *thread, line int) {
 	p.takeNetwork(m, th.tid)
 	switch in.Phase {
 	case record.PhaseStart:
+		if m.Complete > 0 && !m.begun {
+			p.File.note(finding.LinesOutOfOrder, p, line, e.Text)
+		}
 		p.Started, m.begun = true, true
 		th.startAnother()
 		th.open = m

@@ -19,7 +19,7 @@ type Block struct {
 	buf     []byte
 }
 
-// Reset prepares the block for other data, keeping its memory.
+// Reset prepares the block for other data, which it may change, keeping its memory.
 func (b *Block) Reset(data, ahead []byte) {
-	*b = Block{data: data, ahead: ahead, Events: b.Events[:0], Origins: b.Origins[:0], buf: b.buf}
+	*b = Block{data: plain(data), ahead: ahead, Events: b.Events[:0], Origins: b.Origins[:0], buf: b.buf}
 }

@@ -158,7 +158,7 @@ func parseConnected(msg []byte, e *Event) bool {
 
 func parseVersion(msg []byte, e *Event) bool {
 	c := cursor{b: msg, i: len("NCCL version ")}
-	e.Kind, e.Name = KindVersion, c.word()
+	e.Kind, e.Name = KindVersion, unwrapped(c.word())
 	return len(e.Name) > 0 && len(e.Name) <= maxNetName && isDigit(e.Name[0])
 }
 

@@ -53,8 +53,8 @@ func channelNumber(c *cursor, ch *ChannelLine) (ok bool) {
 	return ok
 }
 
-// arrow skips `->`, whose second character docker's JSON and HTML escape.
-func arrow(c *cursor) bool { return c.lit("->") || c.lit(`-\u003e`) || c.lit("-&gt;") }
+// arrow skips `->`, whose second character docker's JSON and HTML escape, and which editors replace.
+func arrow(c *cursor) bool { return c.lit("->") || c.lit("→") || c.lit(`-\u003e`) || c.lit("-&gt;") }
 
 // rankAndDevice reads `8[0]` or `8`.
 func rankAndDevice(c *cursor, rank *int32) (ok bool) {

@@ -117,30 +117,14 @@ func hostStart(b []byte, end int) int {
 	if i < 2 {
 		return skipSeconds(b, i, end)
 	}
-	if at := escapeBefore(b, i); at >= 0 { // ESC[0;36mhost
-		for i < end && isDigit(b[i]) {
-			i++
-		}
-		return min(i+1, end)
+	if b[i-1] == '\\' && i+1 < end && bytes.IndexByte([]byte("nrt"), b[i]) >= 0 {
+		return i + 1 // the lines are in one string of JSON: `...Connected all rings\nhost`
 	}
 	switch {
 	case b[i-1] == ':' && isDigit(b[i-2]) && i+2 < end && isDigit(b[i]) && isDigit(b[i+1]):
 		return skipFraction(b, i+2, end) // 01:57:07host, 16:39:55.215-07:00host
 	}
 	return skipSeconds(b, i, end)
-}
-
-// escapeBefore returns where a terminal's escape sequence begins whose
-// parameters end at i, -1 for none.
-func escapeBefore(b []byte, i int) int {
-	i--
-	for i >= 0 && (isDigit(b[i]) || b[i] == ';') {
-		i--
-	}
-	if i < 1 || b[i] != '[' || b[i-1] != 0x1b {
-		return -1
-	}
-	return i - 1
 }
 
 // redactedHost returns where a host begins that someone replaced by a word in
@@ -195,7 +179,7 @@ func skipFraction(b []byte, i, end int) int {
 // hostByte reports whether c can be in a host name as NCCL prints it.
 func hostByte(c byte) bool {
 	switch c {
-	case ' ', '\t', '\r', '\n', ':', ';', '&', '[', ']', '(', ')', '<', '>', '|', '"', '\'', '`', '=', '/', 0x1b, 0:
+	case ' ', '\t', '\r', '\n', '\\', ':', ';', '&', '[', ']', '(', ')', '<', '>', '|', '"', '\'', '`', '=', '/', 0x1b, 0:
 		return false
 	}
 	return c < 0x80

@@ -54,6 +54,10 @@ func strippedPrefix(b []byte) bool {
 		return false
 	}
 	numbers := bytes.TrimRight(line[:i], " ")
+	word := numbers[bytes.LastIndexByte(numbers, ' ')+1:]
+	if bytes.Count(word, []byte(":")) >= 2 || len(word) > 0 && len(word) == len(numbers) {
+		return true // host:PID:TID, or the host alone at the line's start
+	}
 	line = bytes.TrimRight(numbers, "0123456789: ")
 	if bytes.Count(numbers[len(line):], []byte(":")) >= 2 { // pid and tid, behind something in place of the host
 		return true

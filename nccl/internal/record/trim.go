@@ -2,19 +2,37 @@ package record
 
 import "bytes"
 
-// trimRecord cuts what launchers and terminals leave behind a message: blanks,
-// carriage returns and color codes.
+// plain removes a terminal's escape sequences, such as those with which `grep --color` marks a word
+// inside a message, and replaces no-break spaces, which text that was copied from a web page has. It
+// overwrites b.
+func plain(b []byte) []byte {
+	const escape, start, nbsp = 0x1b, '[', "\u00a0"
+	if bytes.IndexByte(b, escape) < 0 && !bytes.Contains(b, []byte(nbsp)) {
+		return b
+	}
+	out := b[:0]
+	for i := 0; i < len(b); i++ {
+		switch {
+		case b[i] == escape && i+1 < len(b) && b[i+1] == start:
+			for i += 2; i < len(b) && (isDigit(b[i]) || b[i] == ';'); i++ {
+			}
+		case b[i] == nbsp[0] && i+1 < len(b) && b[i+1] == nbsp[1]:
+			out = append(out, ' ')
+			i++
+		default:
+			out = append(out, b[i])
+		}
+	}
+	return out
+}
+
+// trimRecord cuts what launchers and terminals leave behind a message: blanks and carriage returns.
 func trimRecord(b []byte) []byte {
 	for len(b) > 0 {
 		switch b[len(b)-1] {
 		case ' ', '\r', '\n', '\t':
 			b = b[:len(b)-1]
 			continue
-		case 'm':
-			if i := bytes.LastIndexByte(b, 0x1b); i >= 0 && len(b)-i <= 8 {
-				b = b[:i]
-				continue
-			}
 		}
 		return b
 	}
@@ -64,7 +82,7 @@ func cutRepeat(b []byte) ([]byte, bool) {
 func unwrapped(name []byte) []byte {
 	for i, c := range name {
 		switch c {
-		case '"', '\'', '\\', ',', '|', '<', '>', '&', 0x7f:
+		case '"', '\'', '`', '\\', ',', '|', '<', '>', '&', 0x7f:
 			return name[:i]
 		case ' ':
 			if i+1 < len(name) && bytes.IndexByte([]byte(" #("), name[i+1]) >= 0 {

@@ -1,6 +1,7 @@
 package verdict_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
@@ -68,6 +69,7 @@ func fires() []fire {
 		{code: finding.NoInterNode, rank0: both(replace("nNodes 2", "nNodes 1"), without("via")), rank1: both(replace("nNodes 2", "nNodes 1"), without("via"))},
 		{code: finding.PointToPointUnproven, rank1: appended("Channel 00/1 : 1[0] -> 0[0] [send] via NET/Libfabric/0/Shared")},
 		{code: finding.RayDeduplicated, rank1: replace("use ring PXN 0 GDR 0", "use ring PXN 0 GDR 0 [repeated 3x across cluster]")},
+		{code: finding.LinesOutOfOrder, rank1: func(m []string) []string { slices.Reverse(m); return m }},
 		{code: finding.LogCut, rank0: none, rank1: func(m []string) []string { return m[5:] }},
 		{code: finding.TornLines, rank1: appended("Channel 01/0 : 1[0] -> 0[0] [send] via NET/Libf")},
 		{code: finding.VersionTooOld, rank1: first("NCCL version 2.4.8+cuda10.1")},

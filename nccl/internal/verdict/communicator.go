@@ -116,7 +116,7 @@ func (j *runJudge) hosts(c *model.Communicator) (prove bool) {
 }
 
 // contradicted counts channels off EFA in a communicator that has one node according to NCCL but
-// several host names.
+// several hosts according to its ranks.
 func (j *runJudge) contradicted(c *model.Communicator) {
 	for _, rk := range c.Ranks {
 		for _, v := range rk.Views {

@@ -51,11 +51,11 @@ func Conclude(files []*model.File, opts Expected) Outcome {
 	return Outcome{Report: r, Failed: failed}
 }
 
-// judged returns the runs that span nodes or, if there are none, one run with everything.
+// judged returns the runs that span nodes, or may, or, if there are none, one run with everything.
 func judged(ev *model.Evidence) []*model.Run {
 	var wide []*model.Run
 	for _, r := range ev.Runs {
-		if slices.ContainsFunc(r.Comms, (*model.Communicator).Spans) {
+		if slices.ContainsFunc(r.Comms, func(c *model.Communicator) bool { return c.Spans() || c.Contradicts() }) {
 			wide = append(wide, r)
 		}
 	}

@@ -85,6 +85,9 @@ func diagnoseProcess(p *model.Process, v report.Verdict, masked bool, found *fin
 	if len(p.Unassigned) > 0 && len(p.Views) == 0 && v != report.EFA && !masked {
 		found.add(finding.LogCut, noRank, p.First, "channels without the lines of their communicator")
 	}
+	if p.BeginsLate() && v != report.EFA {
+		found.add(finding.LogCut, noRank, p.First, "it begins after the process chose its network")
+	}
 	for _, m := range p.Views {
 		if m.Complete == 0 && !m.Ended && p.Started && len(m.Tallies) == 0 && m.HasID {
 			found.add(finding.InitIncomplete, m.Rank, m.First, "")

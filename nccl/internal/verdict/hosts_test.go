@@ -131,6 +131,21 @@ func TestHostsOfFourRanks(t *testing.T) {
 	}
 }
 
+// TestExpectedNodesNeedAsManyHosts judges four ranks on two hosts of which NCCL counts four nodes.
+func TestExpectedNodesNeedAsManyHosts(t *testing.T) {
+	t.Parallel()
+	var sources []nccl.Source
+	for rank, host := range []string{"n0", "n0", "n1", "n1"} {
+		log := speaker{host, 100 + rank, 100 + rank}.says(whole(rank, 4)[1:]...)
+		sources = append(sources, nccl.BytesSource(fmt.Sprint(rank), []byte(log)))
+	}
+	for nodes, want := range map[int]report.Verdict{0: report.EFA, 2: report.EFA, 4: report.Inconclusive} {
+		got, err := nccl.Judge(t.Context(), sources, nccl.Options{Nodes: nodes})
+		require.NoError(t, err)
+		assert.Equal(t, want, got.Verdict, "--nodes %d: %q", nodes, codesOf(got))
+	}
+}
+
 // replaceLine replaces the message of the lines that hold a word.
 func replaceLine(log, word, message string) string {
 	lines := strings.SplitAfter(log, "\n")

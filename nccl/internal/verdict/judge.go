@@ -66,7 +66,7 @@ func (j *runJudge) judge() report.Verdict {
 		if c.Spans() {
 			wide = true
 			j.comm(c)
-		} else if c.Hosts() > 1 {
+		} else if c.Contradicts() {
 			j.contradicted(c)
 		}
 	}

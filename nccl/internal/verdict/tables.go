@@ -55,7 +55,7 @@ func tables(ev *model.Evidence, runs []*model.Run, decided *model.Run) report.Re
 // or several hosts or, if there are none, all.
 func relevant(run *model.Run) []*model.Communicator {
 	comms := slices.Clone(run.Comms)
-	counts := func(c *model.Communicator) bool { return c.Spans() || c.Hosts() > 1 }
+	counts := func(c *model.Communicator) bool { return c.Spans() || c.Contradicts() }
 	if slices.ContainsFunc(comms, counts) {
 		comms = slices.DeleteFunc(comms, func(c *model.Communicator) bool { return !counts(c) })
 	}
@@ -161,7 +161,7 @@ func (j *runJudge) traffic(
 // the verdict. Inside one node all is local, unless several hosts contradict that. EFA inside one
 // host is local, and unknown where the evidence does not distinguish hosts.
 func shownIn(c *model.Communicator) func(report.Traffic) report.Traffic {
-	spans, several := c.Spans(), c.Hosts() > 1
+	spans, several := c.Spans(), c.Contradicts()
 	efa := report.TrafficEFA
 	if missing, _ := c.Missing(); missing == 0 && c.DistinctHosts() < 2 {
 		efa = report.TrafficUnknown
