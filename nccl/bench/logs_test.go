@@ -40,3 +40,12 @@ func TestWriteFolder(t *testing.T) {
 	assert.Len(t, files, 32)
 	assert.ErrorContains(t, writeFolder(dir, 12), "multiple of 8")
 }
+
+func TestAnonymousMemory(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, int64(5120), anonymous("VmRSS:\t  9 kB\nRssAnon:\t       5 kB\nRssFile:\t 4 kB\n"))
+	assert.Zero(t, anonymous("State:\tZ (zombie)\n"))
+	ended := make(chan struct{})
+	close(ended)
+	assert.Positive(t, sampleMemory(os.Getpid(), ended))
+}

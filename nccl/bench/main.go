@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 )
 
@@ -88,12 +89,12 @@ func writeFile(path string, size int64, s shape) (err error) {
 // usage is what one run of a command took.
 type usage struct {
 	took, cpu time.Duration
-	memory    int64 // bytes, at its peak
+	memory    int64 // bytes of anonymous memory, the largest sample of all runs
 }
 
 // String renders the time, the processor time and the peak of memory.
 func (u usage) String() string {
-	return fmt.Sprintf("%v (%v of CPU), %d MiB of memory",
+	return fmt.Sprintf("%v (%v of CPU), %d MiB of anonymous memory",
 		u.took.Round(time.Millisecond), u.cpu.Round(time.Millisecond), u.memory>>20)
 }
 
@@ -107,21 +108,64 @@ func measure(rounds int, command []string) (usage, error) {
 	best := usage{took: time.Hour}
 	for range rounds {
 		cmd := exec.Command(command[0], command[1:]...) //nolint:gosec // the commands are those above
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
 		start := time.Now()
-		out, err := cmd.CombinedOutput()
-		took := time.Since(start)
-		if err != nil {
-			return usage{}, fmt.Errorf("running %s: %w\n%.400s", strings.Join(command, " "), err, out)
+		if err := cmd.Start(); err != nil {
+			return usage{}, fmt.Errorf("starting %s: %w", strings.Join(command, " "), err)
 		}
-		if n, err := strconv.Atoi(strings.TrimSpace(string(out))); err == nil && n == 0 {
+		ended := make(chan struct{})
+		var sampling sync.WaitGroup
+		sampling.Go(func() { best.memory = max(best.memory, sampleMemory(cmd.Process.Pid, ended)) })
+		err := cmd.Wait()
+		took := time.Since(start)
+		close(ended)
+		sampling.Wait()
+		if err != nil {
+			return usage{}, fmt.Errorf("running %s: %w\n%.400s", strings.Join(command, " "), err, out.Bytes())
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(out.String())); err == nil && n == 0 {
 			return usage{}, fmt.Errorf("running %s: it found nothing", strings.Join(command, " "))
 		}
 		if took < best.took {
 			best.took, best.cpu = took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
-			if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-				best.memory = r.Maxrss << 10
-			}
 		}
 	}
 	return best, nil
+}
+
+// sampleInterval is how often a process's memory is read. Reading takes about 20 µs.
+const sampleInterval = 2 * time.Millisecond
+
+// sampleMemory returns the largest anonymous memory of a process, in bytes, until it ended. Pages of
+// files, which the kernel can drop, are no part of it (RssAnon, proc_pid_status(5)).
+func sampleMemory(pid int, ended <-chan struct{}) int64 {
+	largest := int64(0)
+	tick := time.NewTicker(sampleInterval)
+	defer tick.Stop()
+	for {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err == nil {
+			largest = max(largest, anonymous(string(status)))
+		}
+		select {
+		case <-ended:
+			return largest
+		case <-tick.C:
+		}
+	}
+}
+
+// anonymous reads RssAnon, in bytes; 0 where it is missing, as in a process that is ending.
+func anonymous(status string) int64 {
+	_, rest, found := strings.Cut(status, "RssAnon:")
+	fields := strings.Fields(rest)
+	if !found || len(fields) == 0 {
+		return 0
+	}
+	kib, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
 }
