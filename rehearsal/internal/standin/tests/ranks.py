@@ -36,8 +36,12 @@ def run() -> int:
 def child(environment: dict[str, str], output: str) -> int:
     """Become one rank."""
     os.environ.update(environment)
-    # These processes share a host name. Pods on two nodes do not, and the judge requires two hosts.
-    socket.gethostname = lambda: environment["NCCL_HOSTID"]
+    # These processes share a host name and an address. Pods on two nodes do not, and the judge
+    # requires two hosts.
+    host = environment["NCCL_HOSTID"]
+    resolve = socket.gethostbyname
+    socket.gethostname = lambda: host
+    socket.gethostbyname = lambda name: f"10.0.{host.removeprefix('node-')}.1" if name == host else resolve(name)
     descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(descriptor, 1)
     os.dup2(descriptor, 2)
