@@ -94,6 +94,10 @@ drill: setup ## the built-in training on this host with gloo: every case of a CP
 bench-verdict: go ## compare the speed of raytrain verdict with grep
 	go run ./nccl/bench
 
+.PHONY: bench-collect
+bench-collect: go ## measure the collection and the verdict of a job of 4,096 ranks on 512 nodes; needs 5 GiB of disk
+	go run ./provider/evidence/bench
+
 .PHONY: clean-cache
 clean-cache: go ## remove the cache of the toolchain, for all checkouts
 	@go run ./tools/setup -clean

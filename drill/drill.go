@@ -213,17 +213,23 @@ func (j *job) run(
 		}
 		disturbed <- disturb(inner)
 	}()
-	j.collector = evidence.NewCollector(j.on.ray, id)
+	j.collector = evidence.NewCollector(j.on.ray, evidence.Copies{SubmissionID: id, Dir: j.options.Dir})
 	ended, err := follow.Job{
 		Ray: j.on.ray, ID: id, Session: version.SessionName, Deadline: j.options.Timeout,
 		Clock: evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep}, Log: func(string) {},
 	}.Wait(ctx, j.collector)
 	cancel()
-	return ended, errors.Join(err, <-disturbed)
+	if err = errors.Join(err, <-disturbed); err != nil {
+		return ended, errors.Join(err, j.collector.Close())
+	}
+	return ended, nil
 }
 
 // judge collects, judges and archives what the last run left, as the gate does.
-func (j *job) judge(ctx context.Context, id string, ended follow.Outcome) (evidence.Judgement, string, error) {
+func (j *job) judge(
+	ctx context.Context, id string, ended follow.Outcome,
+) (_ evidence.Judgement, _ string, err error) {
+	defer func() { err = errors.Join(err, j.collector.Close()) }()
 	gaps := j.collector.Finish(ctx, evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep})
 	files := j.collector.Files()
 	judged, err := evidence.Judge(ctx, evidence.Run{
@@ -235,9 +241,9 @@ func (j *job) judge(ctx context.Context, id string, ended follow.Outcome) (evide
 	if err != nil {
 		return judged, "", err
 	}
-	driverLog, err := j.on.ray.ReadLog(ctx, ended.Job.DriverNodeID, "job-driver-"+id+".log")
+	driverLog, err := j.collector.DriverLog(ctx, ended.Job)
 	if err != nil {
-		driverLog = []byte(err.Error())
+		driverLog = nil // for people; it is no evidence
 	}
 	path, err := evidence.Archive(j.options.Dir, evidence.Bundle{
 		SubmissionID: id, Attempt: 1, Nonce: j.nonce, Job: ended.Job, Result: judged.Result,

@@ -2,6 +2,8 @@ package nccl
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"sync"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
@@ -19,7 +21,9 @@ type Monitor struct {
 	mu   sync.Mutex
 	opts Options
 	scan *record.Scanner
-	logs map[string]*growingLog
+	// block is the one that is parsed now.
+	block record.Block
+	logs  map[string]*growingLog
 	// files are those of the logs, in the order in which they came.
 	files []*model.File
 }
@@ -28,8 +32,7 @@ type Monitor struct {
 type growingLog struct {
 	file  *model.File
 	rest  []byte // what is not parsed yet
-	block record.Block
-	begun bool // some of it is parsed
+	begun bool   // some of it is parsed
 	ended bool
 }
 
@@ -72,6 +75,33 @@ func (m *Monitor) Add(log string, data []byte) {
 	if len(l.rest) >= parseSize {
 		m.parse(l, len(l.rest)-keepBack)
 	}
+}
+
+// AddFrom takes the next bytes of a log from r, up to its end, and returns their number. It parses
+// them as Status does, so that no more of thousands of logs is in memory than their last lines.
+func (m *Monitor) AddFrom(log string, r io.Reader) (int64, error) {
+	n, err := io.Copy(addWriter{m, log}, r)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.log(log)
+	m.parse(l, len(l.rest))
+	l.rest = bytes.Clone(l.rest)
+	if err != nil {
+		return n, fmt.Errorf("reading %q: %w", log, err)
+	}
+	return n, nil
+}
+
+// addWriter adds what is written to it to a log.
+type addWriter struct {
+	m   *Monitor
+	log string
+}
+
+// Write never fails.
+func (w addWriter) Write(p []byte) (int, error) {
+	w.m.Add(w.log, p)
+	return len(p), nil
 }
 
 // End marks a log as complete. A later Add undoes that.
@@ -126,8 +156,8 @@ func (m *Monitor) apply(l *growingLog, n int) {
 	if !l.begun {
 		l.begun, l.file.Rehearsed = true, record.Rehearsed(l.rest)
 	}
-	l.block.Reset(l.rest[:n], l.rest[n:])
-	m.scan.Scan(&l.block)
-	l.file.Apply(&l.block)
+	m.block.Reset(l.rest[:n], l.rest[n:])
+	m.scan.Scan(&m.block)
+	l.file.Apply(&m.block)
 	l.rest = append(l.rest[:0], l.rest[n:]...)
 }

@@ -1,8 +1,12 @@
 package nccl_test
 
 import (
+	"bytes"
+	"io"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,5 +62,22 @@ func TestMonitorEqualsJudge(t *testing.T) {
 		}
 		assert.Equal(t, want, m.Status().Report, "seed %d", seed)
 		assert.Equal(t, want, m.Status().Report, "seed %d: judged again", seed)
+		m = nccl.NewMonitor(opts)
+		for _, f := range again {
+			n, err := m.AddFrom(f.Name, bytes.NewReader(f.Data))
+			require.NoError(t, err)
+			assert.EqualValues(t, len(f.Data), n)
+			m.End(f.Name)
+		}
+		assert.Equal(t, want, m.Status().Report, "seed %d: from readers", seed)
 	}
+}
+
+func TestMonitorAddsWhatItCouldRead(t *testing.T) {
+	t.Parallel()
+	m := nccl.NewMonitor(nccl.Options{})
+	n, err := m.AddFrom("rank0.log", io.MultiReader(strings.NewReader("a line\n"), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.ErrorContains(t, err, `"rank0.log"`)
+	assert.EqualValues(t, len("a line\n"), n)
 }

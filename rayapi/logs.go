@@ -1,6 +1,7 @@
 package rayapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,26 @@ func (c *Client) ReadLogAtMost(
 	nodeID, file string,
 	limit int64,
 ) ([]byte, error) {
+	var text bytes.Buffer
+	err := c.CopyLog(ctx, nodeID, file, limit, func() (io.Writer, error) {
+		text.Reset()
+		return &text, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return text.Bytes(), nil
+}
+
+// CopyLog is ReadLogAtMost for files that must not be held in memory. Each try, also a repeated one,
+// calls create for a new destination. After an error, what was written is not the file. An error of
+// create or of its writer ends the copy and is wrapped.
+func (c *Client) CopyLog(
+	ctx context.Context,
+	nodeID, file string,
+	limit int64,
+	create func() (io.Writer, error),
+) error {
 	query := url.Values{
 		"node_id":  {nodeID},
 		"filename": {file},
@@ -74,19 +95,21 @@ func (c *Client) ReadLogAtMost(
 		"lines":   {"-1"},
 		"timeout": {fmt.Sprint(downloadSeconds)},
 	}
-	var text []byte
-	err := c.repeat(ctx, func() (err error) {
-		text, err = c.download(ctx, "/api/v0/logs/file?"+query.Encode(), limit)
-		return err
+	err := c.repeat(ctx, func() error {
+		to, err := create()
+		if err != nil {
+			return err
+		}
+		return c.download(ctx, "/api/v0/logs/file?"+query.Encode(), limit, to)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("reading log %q of node %q: %w", file, nodeID, err)
+		return fmt.Errorf("reading log %q of node %q: %w", file, nodeID, err)
 	}
-	return text, nil
+	return nil
 }
 
-// download reads a reply of at most limit bytes. It has no deadline while data arrives.
-func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
+// download copies a reply of at most limit bytes. It has no deadline while data arrives.
+func (c *Client) download(ctx context.Context, path string, limit int64, to io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	watchdog := time.AfterFunc(stallTimeout, cancel)
@@ -94,7 +117,7 @@ func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte
 
 	reply, err := c.open(ctx, http.MethodGet, path, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer reply.Body.Close()
 	watched := readerFunc(func(p []byte) (int, error) {
@@ -102,33 +125,54 @@ func (c *Client) download(ctx context.Context, path string, limit int64) ([]byte
 		watchdog.Reset(stallTimeout)
 		return n, err
 	})
-	text, err := io.ReadAll(io.LimitReader(watched, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf(
-			"%w after %d bytes: %w: %w",
-			ErrIncomplete,
-			len(text),
-			ErrUnreachable,
-			err,
-		)
+	var writeErr error
+	local := writerFunc(func(p []byte) (n int, err error) {
+		n, writeErr = to.Write(p)
+		return n, writeErr
+	})
+	n, err := io.Copy(local, io.LimitReader(watched, limit+1))
+	switch {
+	case writeErr != nil:
+		return writeErr
+	case err != nil:
+		return fmt.Errorf("%w after %d bytes: %w: %w", ErrIncomplete, n, ErrUnreachable, err)
+	case n > limit:
+		return fmt.Errorf("%w: %w: more than %d bytes", ErrIncomplete, ErrTooLong, limit)
+	default:
+		return nil
 	}
-	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("%w: %w: more than %d bytes", ErrIncomplete, ErrTooLong, limit)
-	}
-	return text, nil
 }
 
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
 // DriverLog returns the output of a job's driver, from the node that it ran on. It is not evidence
 // about the ranks.
 func (c *Client) DriverLog(ctx context.Context, job Job) ([]byte, error) {
-	if job.DriverNodeID == "" {
-		return nil, fmt.Errorf("reading the driver log of %q: %w", job.SubmissionID, errNoDriver)
+	var text bytes.Buffer
+	err := c.CopyDriverLog(ctx, job, MaxLogBytes, func() (io.Writer, error) {
+		text.Reset()
+		return &text, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	return c.ReadLog(ctx, job.DriverNodeID, "job-driver-"+job.SubmissionID+".log")
+	return text.Bytes(), nil
+}
+
+// CopyDriverLog copies what DriverLog returns, as CopyLog does.
+func (c *Client) CopyDriverLog(
+	ctx context.Context, job Job, limit int64, create func() (io.Writer, error),
+) error {
+	if job.DriverNodeID == "" {
+		return fmt.Errorf("reading the driver log of %q: %w", job.SubmissionID, errNoDriver)
+	}
+	return c.CopyLog(ctx, job.DriverNodeID, "job-driver-"+job.SubmissionID+".log", limit, create)
 }
 
 var errNoDriver = errors.New("its driver never started")

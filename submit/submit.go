@@ -180,7 +180,14 @@ func (s Submitter) finish(
 		},
 		Script: true, Again: s.Again, Provider: want.Provider, CountersAbsent: true,
 	}
-	collector := evidence.NewCollector(s.Ray, id.SubmissionID)
+	collector := evidence.NewCollector(s.Ray, evidence.Copies{
+		SubmissionID: id.SubmissionID, Dir: s.EvidenceDir, Token: s.Token,
+	})
+	defer func() {
+		if err := collector.Close(); err != nil { // the result is valid
+			s.Log(err.Error())
+		}
+	}()
 	defer s.showOutput(ctx, id.SubmissionID)()
 	end, err := follow.Job{
 		Ray: s.Ray, ID: id.SubmissionID, Session: session, Deadline: want.Deadline,
@@ -197,8 +204,10 @@ func (s Submitter) finish(
 	if ctx.Err() != nil {
 		return Result{}, s.interrupted(ctx, id.SubmissionID)
 	}
-	run.Status, run.Gaps = end.Job.Status, gaps
-	run.Files = evidence.Redact(collector.Files(), s.Token)
+	if errors.Is(gaps, evidence.ErrNotStored) {
+		return Result{}, fmt.Errorf("%w: %w; next: %s --attach %s", ErrNotJudged, gaps, s.Again, id.SubmissionID)
+	}
+	run.Status, run.Gaps, run.Files = end.Job.Status, gaps, collector.Files()
 	judgement, err := evidence.Judge(ctx, run)
 	if err != nil {
 		return Result{}, err
@@ -206,13 +215,13 @@ func (s Submitter) finish(
 	judgement.Report.Findings = slices.Concat(s.endings(end, want), judgement.Report.Findings)
 	end.Job.Message = string(evidence.RedactText([]byte(end.Job.Message), s.Token))
 	result := Result{SubmissionID: id.SubmissionID, Job: end.Job, Report: judgement.Report}
-	log, err := s.Ray.DriverLog(ctx, end.Job)
+	log, err := collector.DriverLog(ctx, end.Job)
 	if err != nil { // people read it; it is no evidence
 		s.Log(err.Error())
 	}
 	result.ReportPath, err = evidence.Archive(s.EvidenceDir, evidence.Bundle{
 		SubmissionID: id.SubmissionID, Nonce: id.Nonce, Job: end.Job, Result: judgement.Result,
-	}, result.Report, run.Files, evidence.RedactText(log, s.Token))
+	}, result.Report, run.Files, log)
 	return result, err
 }
 
@@ -229,7 +238,9 @@ func (s Submitter) showOutput(ctx context.Context, id string) (wait func()) {
 	go func() {
 		defer close(done)
 		// driver.log has all of it, next to the report.
-		_ = s.Ray.TailDriverLog(ctx, id, redactor{s.Output, s.Token}) //nolint:errcheck // see above
+		output := evidence.NewRedactor(s.Output, s.Token)
+		_ = s.Ray.TailDriverLog(ctx, id, output) //nolint:errcheck // see above
+		_ = output.Flush()                       //nolint:errcheck // see above
 	}()
 	return func() {
 		defer cancel()
@@ -239,19 +250,6 @@ func (s Submitter) showOutput(ctx context.Context, id string) (wait func()) {
 		case <-time.After(outputRest):
 		}
 	}
-}
-
-// redactor removes a token from what it writes. A token that is split between two writes remains.
-type redactor struct {
-	out   io.Writer
-	token string
-}
-
-func (r redactor) Write(p []byte) (int, error) {
-	if _, err := r.out.Write(evidence.RedactText(p, r.token)); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }
 
 // endings returns findings about how the job ended.

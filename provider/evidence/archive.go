@@ -35,40 +35,23 @@ type Bundle struct {
 // RehearsedNotice is the first line of every report of a rehearsal.
 const RehearsedNotice = "REHEARSED: no AWS, no GPU, no EFA. A stand-in for NCCL wrote these logs."
 
-// RedactText removes a token from text, because user code can print it. An empty token removes
-// nothing.
-func RedactText(text []byte, token string) []byte {
-	if token == "" {
-		return text
-	}
-	return bytes.ReplaceAll(text, []byte(token), []byte("[token removed]"))
-}
-
-// Redact removes a token from the files, so that it is in no finding and no report.
-func Redact(files []File, token string) []File {
-	for i := range files {
-		files[i].Text = RedactText(files[i].Text, token)
-	}
-	return files
-}
-
 // folderMode and fileMode keep evidence private: logs may contain host names.
 const (
 	folderMode = 0o750
 	fileMode   = 0o640
 )
 
-// Archive writes report.txt, report.json, driver.log and the raw files of every rank (below ranks/)
-// to a folder below dir that is named after the submission, and returns the path of report.txt. An
-// adopted attempt overwrites its own files.
+// Archive writes report.txt and report.json to a folder below dir that is named after the
+// submission, and returns the path of report.txt. It moves the copies of a Collector of that folder
+// there: driverLog, nil for none, becomes driver.log, and the raw files of every rank are below ranks/.
+// An adopted attempt overwrites its own files.
 func Archive(
 	dir string,
 	bundle Bundle,
 	result report.Report,
 	files []File,
-	driverLog []byte,
-) (string, error) {
-	folder := filepath.Join(dir, bundle.SubmissionID)
+	driverLog *File,
+) (_ string, err error) {
 	encoded := &bytes.Buffer{}
 	if err := render.JSON(encoded, result, render.Options{}); err != nil {
 		return "", fmt.Errorf("encoding the report of %q: %w", bundle.SubmissionID, err)
@@ -82,41 +65,51 @@ func Archive(
 	if err != nil {
 		return "", err
 	}
-	own := []File{
-		{Name: "report.txt", Text: asText},
-		{Name: "report.json", Text: append(asJSON, '\n')},
+	folder := filepath.Join(dir, bundle.SubmissionID)
+	if err := os.MkdirAll(folder, folderMode); err != nil {
+		return "", fmt.Errorf("writing evidence: %w", err)
 	}
+	// Names come from the cluster, so the operating system enforces the folder (os.Root).
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", fmt.Errorf("writing evidence: %w", err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
 	if driverLog != nil {
-		own = append(own, File{Name: "driver.log", Text: driverLog})
+		err = move(root, *driverLog, "driver.log")
 	}
-	if err := writeFiles(folder, own); err != nil {
-		return "", err
+	for _, file := range files {
+		err = errors.Join(err, moveRank(root, file))
 	}
-	if err := writeFiles(filepath.Join(folder, "ranks"), files); err != nil {
-		return "", err
+	err = errors.Join(err,
+		root.WriteFile("report.txt", asText, fileMode),
+		root.WriteFile("report.json", append(asJSON, '\n'), fileMode))
+	if err != nil {
+		return "", fmt.Errorf("writing the evidence of %q: %w", bundle.SubmissionID, err)
 	}
 	return filepath.Join(folder, "report.txt"), nil
 }
 
-// writeFiles writes files below a folder, and nowhere else: the names come from the cluster, so the
-// operating system enforces the folder (os.Root).
-func writeFiles(folder string, files []File) (err error) {
-	if err := os.MkdirAll(folder, folderMode); err != nil {
-		return fmt.Errorf("writing evidence: %w", err)
+// moveRank moves the copy of a rank's file below ranks/.
+func moveRank(root *os.Root, file File) error {
+	if !filepath.IsLocal(filepath.FromSlash(file.Name)) {
+		return fmt.Errorf("moving the copy of %q: %w", file.Name, ErrForeignName)
 	}
-	root, err := os.OpenRoot(folder)
+	return move(root, file, "ranks/"+file.Name)
+}
+
+// move moves a copy within the job's folder.
+func move(root *os.Root, file File, name string) error {
+	name = filepath.FromSlash(name)
+	from, err := filepath.Rel(root.Name(), file.Path)
+	if err == nil {
+		err = root.MkdirAll(filepath.Dir(name), folderMode)
+	}
+	if err == nil {
+		err = root.Rename(from, name)
+	}
 	if err != nil {
-		return fmt.Errorf("writing evidence: %w", err)
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	for _, file := range files {
-		name := filepath.FromSlash(file.Name)
-		if err := root.MkdirAll(filepath.Dir(name), folderMode); err != nil {
-			return fmt.Errorf("writing evidence %q: %w", file.Name, err)
-		}
-		if err := root.WriteFile(name, file.Text, fileMode); err != nil {
-			return fmt.Errorf("writing evidence %q: %w", file.Name, err)
-		}
+		return fmt.Errorf("moving the copy of %q: %w", file.Name, err)
 	}
 	return nil
 }

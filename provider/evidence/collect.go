@@ -6,41 +6,58 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// File is one file that a rank wrote.
-type File struct {
-	// Node is Ray's id of the node that the file is on.
-	Node string
-	// Name is unique among the files of a collection; the report keeps it.
-	Name string
-	Text []byte
+// parallelNodes is how many nodes are read at once. Each call of Ray's state and log API takes one of
+// the head's 100 slots, which other clients need too (RAY_STATE_SERVER_MAX_HTTP_REQUEST).
+const parallelNodes = 16
+
+// Copies says which job's files are copied, and where to.
+type Copies struct {
+	SubmissionID string
+	// Dir is the folder that has a folder for each job, as Archive's. The copies are on its file system,
+	// so that Archive only renames them.
+	Dir string
+	// Token is removed from the copies; empty for none.
+	Token string
 }
 
-// Collector keeps the newest complete copy of every file of one job. Collect runs again and again
-// while the job runs, because files on a failed node are lost; Finish runs once after the job
-// ended.
+// Collector keeps the newest complete copy of every file of one job on this machine's disk. Collect
+// runs again and again while the job runs, because files on a failed node are lost; Finish runs once
+// after the job ended. Its methods must not be called at the same time.
 type Collector struct {
 	ray    *rayapi.Client
 	jobID  string
-	files  map[fileKey]File
-	bytes  int64 // of all files together
+	token  string
+	store  store
 	budget budget
+
+	mu    sync.Mutex // several nodes are read at once
+	files map[fileKey]int64
+	bytes int64 // of all files together
 }
 
 type fileKey struct{ node, base string }
 
-// NewCollector returns a collector of one submission's files.
-func NewCollector(ray *rayapi.Client, submissionID string) *Collector {
+// NewCollector returns a collector of one job's files. Close must be called at the end.
+func NewCollector(ray *rayapi.Client, to Copies) *Collector {
 	return &Collector{
 		ray:    ray,
-		jobID:  submissionID,
-		files:  map[fileKey]File{},
+		jobID:  to.SubmissionID,
+		token:  to.Token,
+		store:  newStore(to),
 		budget: budget{files: maxFiles, bytes: maxBytes},
+		files:  map[fileKey]int64{},
 	}
 }
+
+// Close removes the copies that Archive did not move.
+func (c *Collector) Close() error { return c.store.close() }
 
 // Collect reads every file of every node that is alive. What cannot be read is in the error; what
 // can be read is kept. Copies of a running job may be incomplete; only Finish makes them evidence.
@@ -63,67 +80,108 @@ func (c *Collector) pass(ctx context.Context, fresh map[fileKey]bool) []error {
 	if err != nil {
 		return []error{err}
 	}
-	var failures []error
-	listed := 0
+	var alive []string
 	for _, node := range nodes {
-		if node.State != rayapi.Alive {
-			continue
-		}
-		names, err := c.list(ctx, node.ID)
-		if err != nil {
-			failures = append(failures, err)
-		}
-		// Counted before anything is read: every name costs a request.
-		if listed += len(names); listed > c.budget.files {
-			return append(failures, c.budget.tooManyFiles())
-		}
-		for _, name := range names {
-			key := fileKey{node.ID, name}
-			if fresh[key] {
-				continue
-			}
-			err := c.read(ctx, key)
-			switch {
-			case err == nil:
-				fresh[key] = true
-			case errors.Is(err, ErrTooMuch):
-				// Going on would download up to the limit for each further file.
-				return append(failures, err)
-			default:
-				failures = append(failures, err)
-			}
+		if node.State == rayapi.Alive {
+			alive = append(alive, node.ID)
 		}
 	}
-	return failures
+	listed, failures := make([][]string, len(alive)), make([][]error, len(alive))
+	each(len(alive), func(i int) {
+		names, err := c.list(ctx, alive[i])
+		if err != nil {
+			failures[i] = append(failures[i], err)
+		}
+		listed[i] = slices.DeleteFunc(names, func(name string) bool { return fresh[fileKey{alive[i], name}] })
+	})
+	// Counted before anything is read: every name costs a request.
+	if len(fresh)+len(slices.Concat(listed...)) > c.budget.files {
+		return append(slices.Concat(failures...), c.budget.tooManyFiles())
+	}
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	each(len(alive), func(i int) {
+		for _, name := range listed[i] {
+			if inner.Err() != nil {
+				return
+			}
+			key := fileKey{alive[i], name}
+			err := c.read(inner, key)
+			switch {
+			case err == nil:
+				c.mu.Lock()
+				fresh[key] = true
+				c.mu.Unlock()
+			case inner.Err() != nil: // another file ended the pass
+			case errors.Is(err, ErrTooMuch) || errors.Is(err, ErrNotStored):
+				// Going on would download up to the limit for each further file.
+				stop(err)
+			default:
+				failures[i] = append(failures[i], err)
+			}
+		}
+	})
+	if inner.Err() != nil {
+		return append(slices.Concat(failures...), context.Cause(inner))
+	}
+	return slices.Concat(failures...)
+}
+
+// each calls do with 0 to n-1, several at once, and waits for all.
+func each(n int, do func(i int)) {
+	var group errgroup.Group
+	group.SetLimit(parallelNodes)
+	for i := range n {
+		group.Go(func() error {
+			do(i)
+			return nil
+		})
+	}
+	_ = group.Wait() //nolint:errcheck // nothing fails
 }
 
 // read replaces the copy of one file, within the budget.
 func (c *Collector) read(ctx context.Context, key fileKey) error {
+	if err := c.take(key); err != nil {
+		return err
+	}
+	part := &part{collector: c, to: key.node + "/" + key.base}
+	err := c.ray.CopyLog(ctx, key.node, c.folder()+key.base, rayapi.MaxLogBytes, part.begin)
+	err = part.end(err)
+	if errors.Is(err, rayapi.ErrTooLong) {
+		err = fmt.Errorf("%w: %w", ErrTooMuch, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.files[key]
+	if err != nil {
+		c.bytes += old - part.size // the old copy stays
+		return err
+	}
+	c.files[key] = part.size
+	return nil
+}
+
+// take makes room for a new copy of a file.
+func (c *Collector) take(key fileKey) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	old, held := c.files[key]
 	if !held && len(c.files) >= c.budget.files {
 		return c.budget.tooManyFiles()
 	}
-	others := c.bytes - int64(len(old.Text))
-	text, err := c.ray.ReadLogAtMost(
-		ctx,
-		key.node,
-		c.folder()+key.base,
-		min(c.budget.bytes-others, rayapi.MaxLogBytes),
-	)
-	if errors.Is(err, rayapi.ErrTooLong) {
-		return fmt.Errorf(
-			"%w: %d bytes in %d files, and one more file: %w",
-			ErrTooMuch,
-			others,
-			len(c.files),
-			err,
-		)
+	c.bytes -= old
+	return nil
+}
+
+// grow adds to the size of all files.
+func (c *Collector) grow(bytes int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bytes+bytes > c.budget.bytes {
+		return fmt.Errorf("%w: more than %d bytes in %d files", ErrTooMuch, c.budget.bytes, len(c.files)+1)
 	}
-	if err != nil {
-		return err
-	}
-	c.files[key] = File{Node: key.node, Text: text}
-	c.bytes = others + int64(len(text))
+	c.bytes += bytes
 	return nil
 }
 
@@ -137,7 +195,8 @@ func (c *Collector) Files() []File {
 		short[shortName(key)]++
 	}
 	list := make([]File, 0, len(c.files))
-	for key, file := range c.files {
+	for key, size := range c.files {
+		file := File{Node: key.node, Path: c.store.path(key.node + "/" + key.base), Size: size}
 		switch {
 		case shared[key.base] == 1:
 			file.Name = key.base
@@ -158,10 +217,20 @@ func shortName(key fileKey) string { return fmt.Sprintf("%.8s/%s", key.node, key
 // Collect.
 func (c *Collector) Refresh(ctx context.Context, name string) error {
 	var failures []error
-	for key := range c.files {
-		if key.base == name {
-			failures = append(failures, c.read(ctx, key))
+	for _, file := range c.Files() {
+		if file.base() == name {
+			failures = append(failures, c.read(ctx, file.key()))
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// DriverLog copies the output of the job's driver, which is for people and no evidence.
+func (c *Collector) DriverLog(ctx context.Context, job rayapi.Job) (*File, error) {
+	const name = "driver.log" // no node's id has a dot
+	part := &part{collector: c, to: name, free: true}
+	if err := part.end(c.ray.CopyDriverLog(ctx, job, rayapi.MaxLogBytes, part.begin)); err != nil {
+		return nil, err
+	}
+	return &File{Name: name, Path: c.store.path(name), Size: part.size}, nil
 }

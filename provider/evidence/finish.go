@@ -48,7 +48,7 @@ func (c *Collector) Finish(ctx context.Context, clock Clock) error {
 func permanent(
 	err error,
 ) bool {
-	return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrForeignName)
+	return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrForeignName) || errors.Is(err, ErrNotStored)
 }
 
 // stale returns an error for each node with copies that are not in fresh, in order of node id.

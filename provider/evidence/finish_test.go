@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +63,22 @@ func newHead(t *testing.T) *head {
 	return h
 }
 
+// onDisk returns a file of a node as a collector copies it.
+func onDisk(t *testing.T, node, name string, text []byte) File {
+	t.Helper()
+	copied := filepath.Join(t.TempDir(), path.Base(name))
+	require.NoError(t, os.WriteFile(copied, text, fileMode))
+	return File{Node: node, Name: name, Path: copied, Size: int64(len(text))}
+}
+
+func content(t *testing.T, file File) string {
+	t.Helper()
+	text, err := os.ReadFile(file.Path)
+	require.NoError(t, err)
+	assert.Len(t, text, int(file.Size))
+	return string(text)
+}
+
 // left is where the training code leaves a file.
 func left(base string) string { return "raytrain/" + job + "/" + base }
 
@@ -68,6 +87,14 @@ func (h *head) client() *rayapi.Client {
 		Transport: &http.Transport{DisableKeepAlives: true}, BaseURL: h.URL(),
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	})
+}
+
+// collector returns a collector of the job's files, closed at the end of the test.
+func (h *head) collector(t *testing.T) *Collector {
+	t.Helper()
+	collector := NewCollector(h.client(), Copies{SubmissionID: job, Dir: t.TempDir()})
+	t.Cleanup(func() { require.NoError(t, collector.Close()) })
+	return collector
 }
 
 func (h *head) clock() Clock {
@@ -150,7 +177,7 @@ func TestFinish(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHead(t)
-			collector := NewCollector(h.client(), job)
+			collector := h.collector(t)
 			require.NoError(t, collector.Collect(t.Context()))
 			require.Len(t, collector.Files(), 4)
 			test.happens(h)
@@ -178,14 +205,14 @@ func TestAGapWithoutAnyCopyIsTriedAgainToo(t *testing.T) {
 	t.Parallel()
 	h := newHead(t)
 	h.refuse(downloads, 1)
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
 	require.NoError(t, collector.Finish(t.Context(), h.clock()))
 	assert.Len(t, collector.Files(), 4)
 	assert.Equal(t, 5, h.Seen("GET "+downloads), "only what is missing is read again")
 
 	h = newHead(t)
 	h.refuse(downloads, forever)
-	collector = NewCollector(h.client(), job)
+	collector = h.collector(t)
 	require.ErrorContains(t, collector.Finish(t.Context(), h.clock()), "HTTP 500")
 	assert.Empty(t, collector.Files())
 }
@@ -193,13 +220,13 @@ func TestAGapWithoutAnyCopyIsTriedAgainToo(t *testing.T) {
 func TestFinishReadsEveryFileAnew(t *testing.T) {
 	t.Parallel()
 	h := newHead(t)
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
 	require.NoError(t, collector.Collect(t.Context()))
 	h.AddFile(first, left("rank0.json"), []byte("written since"))
 	require.NoError(t, collector.Finish(t.Context(), h.clock()))
 	texts := map[string]string{}
 	for _, file := range collector.Files() {
-		texts[file.Name] = string(file.Text)
+		texts[file.Name] = content(t, file)
 	}
 	assert.Equal(t, "written since", texts["rank0.json"])
 }
@@ -207,7 +234,7 @@ func TestFinishReadsEveryFileAnew(t *testing.T) {
 func TestCollectWhileTheJobRunsIsNoGap(t *testing.T) {
 	t.Parallel()
 	h := newHead(t)
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
 	require.NoError(t, collector.Collect(t.Context()))
 	h.die(second)
 	require.NoError(t, collector.Collect(t.Context()))
@@ -221,7 +248,7 @@ func TestFinishEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	h.onSleep = cancel
 	began := h.now
-	require.ErrorIs(t, NewCollector(h.client(), job).Finish(ctx, h.clock()), context.Canceled)
+	require.ErrorIs(t, h.collector(t).Finish(ctx, h.clock()), context.Canceled)
 	assert.Equal(t, retryPause, h.now.Sub(began))
 }
 

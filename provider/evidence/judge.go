@@ -2,10 +2,8 @@ package evidence
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -336,11 +334,11 @@ func checkCounters(run Run) []report.Finding {
 
 func result(files []File) *Result {
 	for _, file := range files {
-		if path.Base(file.Name) != "result.json" {
+		if file.base() != "result.json" {
 			continue
 		}
 		var found Result
-		if json.Unmarshal(file.Text, &found) == nil {
+		if file.decode(&found) == nil {
 			return &found
 		}
 	}

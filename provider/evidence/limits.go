@@ -10,13 +10,13 @@ import (
 )
 
 // The Ray head runs in a pod with the user's code, so its responses are not trusted: its names
-// become paths on this machine, and its files are in this process's memory.
+// become paths on this machine, and its files fill this machine's disk.
 
 const (
 	// maxBytes and maxFiles bound one collection. A rank leaves two files, and its log is below 1 MiB
-	// at NCCL_DEBUG=INFO: this is enough for 1000 ranks.
-	maxBytes = 1 << 30
-	maxFiles = 4096
+	// at NCCL_DEBUG=INFO: this is enough for 4,096 ranks and a restart by Ray Train.
+	maxBytes = 10 << 30
+	maxFiles = 4 * 4096
 	// maxIDLength is above Ray's 56 hexadecimal digits; maxNameLength is the limit of file systems.
 	maxIDLength, maxNameLength = 64, 255
 )
@@ -28,7 +28,7 @@ var ErrTooMuch = errors.New("too much evidence")
 // uses, so it must not become a path.
 var ErrForeignName = errors.New("not a name that Ray or the training code uses")
 
-// budget is how much one collector may hold.
+// budget is how much one collector may copy.
 type budget struct {
 	files int
 	bytes int64

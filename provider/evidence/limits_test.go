@@ -68,7 +68,7 @@ func TestForeignNamesAreAGapAndNeverRead(t *testing.T) {
 				}
 				return 0, ""
 			}
-			collector := NewCollector(h.client(), job)
+			collector := h.collector(t)
 			began := h.now
 			err := collector.Finish(t.Context(), h.clock())
 			require.ErrorIs(t, err, ErrForeignName)
@@ -85,7 +85,7 @@ func TestAForeignNodeIsAGap(t *testing.T) {
 	t.Parallel()
 	h := newHead(t)
 	h.Nodes = append(h.Nodes, rayapi.Node{ID: "../../../../tmp", State: rayapi.Alive})
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
 	err := collector.Finish(t.Context(), h.clock())
 	require.ErrorIs(t, err, ErrForeignName)
 	require.ErrorContains(t, err, `node id "../../../../tmp"`)
@@ -113,9 +113,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"just enough", func(h *head) budget { return budget{4, sizes(h)} }, 0, nil, "", 4},
 		{"one byte too many", func(h *head) budget { return budget{4, sizes(h) - 1} }, 0, ErrTooMuch, "more than", 4},
-		{"nothing allowed", func(*head) budget { return budget{4, 0} }, 0, ErrTooMuch, "more than 0 bytes", 1},
-		{"one file too many", func(h *head) budget { return budget{3, sizes(h)} }, 0, ErrTooMuch, "more than 3 files", 3},
-		{"far too many files", func(h *head) budget { return budget{10, sizes(h)} }, 5000, ErrTooMuch, "more than 10 files", 2},
+		{"nothing allowed", func(*head) budget { return budget{4, 0} }, 0, ErrTooMuch, "more than 0 bytes", 2},
+		{"one file too many", func(h *head) budget { return budget{3, sizes(h)} }, 0, ErrTooMuch, "more than 3 files", 0},
+		{"far too many files", func(h *head) budget { return budget{10, sizes(h)} }, 5000, ErrTooMuch, "more than 10 files", 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestBudget(t *testing.T) {
 			for i := range test.many {
 				h.AddFile(second, left(fmt.Sprintf("rank9.%d.log", i)), nil)
 			}
-			collector := NewCollector(h.client(), job)
+			collector := h.collector(t)
 			collector.budget = limit
 			began := h.now
 			err := collector.Finish(t.Context(), h.clock())
@@ -157,7 +157,8 @@ func TestFilesThatCannotBeReadAreBoundedToo(t *testing.T) {
 		h.AddFile(first, left(fmt.Sprintf("rank9.%d.log", i)), nil)
 	}
 	h.refuse(downloads, forever)
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
+	collector.budget.files = 4096
 	require.ErrorIs(t, collector.Finish(t.Context(), h.clock()), ErrTooMuch)
 	assert.Zero(t, h.Seen("GET "+downloads))
 }
@@ -165,7 +166,7 @@ func TestFilesThatCannotBeReadAreBoundedToo(t *testing.T) {
 func TestCopiesOfManyPassesStayInTheBudget(t *testing.T) {
 	t.Parallel()
 	h := newHead(t)
-	collector := NewCollector(h.client(), job)
+	collector := h.collector(t)
 	collector.budget.files = 6
 	var err error
 	for i := range 10 { // new names in each pass, the old ones gone
@@ -178,21 +179,21 @@ func TestCopiesOfManyPassesStayInTheBudget(t *testing.T) {
 	require.ErrorIs(t, err, ErrTooMuch)
 	assert.Len(t, collector.files, 6)
 	var held int64
-	for _, file := range collector.files {
-		held += int64(len(file.Text))
+	for _, size := range collector.files {
+		held += size
 	}
 	assert.Equal(t, held, collector.bytes)
 }
 
 func TestNamesOfFilesAreUnique(t *testing.T) {
 	t.Parallel()
-	collector := NewCollector(nil, job)
+	collector := NewCollector(nil, Copies{SubmissionID: job})
 	for _, key := range []fileKey{
 		{"aaaaaaaa1", "rank0.json"},
 		{"aaaaaaaa1", "rank1.json"}, {"bbbbbbbb1", "rank1.json"},
 		{"aaaaaaaa1", "rank2.json"}, {"aaaaaaaa2", "rank2.json"},
 	} {
-		collector.files[key] = File{Node: key.node}
+		collector.files[key] = 0
 	}
 	var names []string
 	for _, file := range collector.Files() {
@@ -203,12 +204,19 @@ func TestNamesOfFilesAreUnique(t *testing.T) {
 	}, names)
 }
 
-func TestArchiveWritesBelowItsFolderOnly(t *testing.T) {
+func TestArchiveMovesWithinItsFolderOnly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	copied := func(name, text string) File {
+		at := filepath.Join(dir, job, incoming, filepath.Base(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), folderMode))
+		require.NoError(t, os.WriteFile(at, []byte(text), fileMode))
+		return File{Name: name, Path: at, Size: int64(len(text))}
+	}
 	bundle := Bundle{SubmissionID: job}
 	result := report.Report{Verdict: report.Inconclusive}
-	written, err := Archive(dir, bundle, result, []File{{Name: "rank0.json", Text: []byte("0")}, {Name: "aaaaaaaa/rank1.json", Text: []byte("1")}}, []byte("said"))
+	said := copied("driver.log", "said")
+	written, err := Archive(dir, bundle, result, []File{copied("rank0.json", "0"), copied("aaaaaaaa/rank1.json", "1")}, &said)
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(dir, job, "report.txt"), written)
 	for name, want := range map[string]string{"driver.log": "said", "ranks/rank0.json": "0", "ranks/aaaaaaaa/rank1.json": "1"} {
@@ -216,16 +224,21 @@ func TestArchiveWritesBelowItsFolderOnly(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, string(text))
 	}
-	outside := filepath.Join(t.TempDir(), "outside")
+	outside := t.TempDir()
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, job, "ranks", "link")))
-	for _, name := range []string{"../report.txt", "../../../x", "a/../../report.json", "/x", "link"} {
-		_, err := Archive(dir, bundle, result, []File{{Name: name, Text: []byte("outside")}}, nil)
+	for _, name := range []string{"../report.txt", "../../../x", "a/../../report.json", "/x", "link/x"} {
+		_, err := Archive(dir, bundle, result, []File{copied(name, "outside")}, nil)
 		require.ErrorContains(t, err, fmt.Sprintf("%q", name))
 	}
-	assert.NoFileExists(t, outside)
+	left, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 	for _, name := range []string{"report.txt", "report.json"} {
 		text, err := os.ReadFile(filepath.Join(dir, job, name))
 		require.NoError(t, err)
 		assert.NotContains(t, string(text), "outside")
 	}
+	elsewhere := onDisk(t, first, "rank2.json", []byte("of another folder"))
+	_, err = Archive(dir, bundle, result, []File{elsewhere}, nil)
+	require.ErrorContains(t, err, `"rank2.json"`)
 }

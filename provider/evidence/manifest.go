@@ -2,9 +2,7 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -59,18 +57,16 @@ func ofRanks(run Run) gathered {
 // rankLogs returns the NCCL files that the last manifests name, and those of earlier attempts of Ray
 // Train.
 func rankLogs(files []File, list []Manifest) (last, earlier []nccl.Source) {
-	addressOf := map[string]string{}
+	addressOf := make(map[fileKey]string, len(list))
 	for _, manifest := range list {
-		if file := ncclFile(manifest, files); file != nil {
-			addressOf[file.Name] = manifest.NodeIP
-		}
+		addressOf[manifest.log()] = manifest.NodeIP
 	}
 	for _, file := range files {
 		if !strings.HasSuffix(file.Name, ".log") {
 			continue
 		}
-		log := nccl.BytesSource(file.Name, file.Text)
-		if address, named := addressOf[file.Name]; named {
+		log := file.source()
+		if address, named := addressOf[file.key()]; named {
 			log.Address = address
 			last = append(last, log)
 		} else {
@@ -86,7 +82,7 @@ func manifests(files []File, want Expected) ([]Manifest, []report.Finding) {
 	latest := map[int]Manifest{}
 	var found []report.Finding
 	for _, file := range files {
-		if !strings.HasPrefix(path.Base(file.Name), "rank") ||
+		if !strings.HasPrefix(file.base(), "rank") ||
 			!strings.HasSuffix(file.Name, ".json") {
 			continue
 		}
@@ -125,7 +121,7 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 			Next:     "check the training code's evidence.py: it must write this attempt's values",
 		}
 	}
-	if err := json.Unmarshal(file.Text, &manifest); err != nil {
+	if err := file.decode(&manifest); err != nil {
 		return refuse(err.Error(), "the manifest is not JSON")
 	}
 	switch {
@@ -146,14 +142,18 @@ func parseManifest(file File, want Expected) (Manifest, *report.Finding) {
 
 // checkRanks returns which ranks, nodes and NCCL files are missing.
 func checkRanks(list []Manifest, run Run) []report.Finding {
-	files, want := run.Files, run.Expected
+	want := run.Expected
+	files := make(map[fileKey]bool, len(run.Files))
+	for _, file := range run.Files {
+		files[file.key()] = true
+	}
 	var found []report.Finding
 	present := map[int]bool{}
 	nodes := map[string]bool{}
 	for _, manifest := range list {
 		present[manifest.Rank] = true
 		nodes[manifest.Node] = true
-		if ncclFile(manifest, files) == nil {
+		if !files[manifest.log()] {
 			rank := manifest.Rank
 			found = append(found, report.Finding{
 				Code:     "nccl-log-missing",
@@ -199,12 +199,5 @@ func checkRanks(list []Manifest, run Run) []report.Finding {
 	return found
 }
 
-// ncclFile returns the log that a manifest names, from the manifest's own node; nil when missing.
-func ncclFile(manifest Manifest, files []File) *File {
-	for i := range files {
-		if files[i].Node == manifest.Node && path.Base(files[i].Name) == manifest.NCCLFile {
-			return &files[i]
-		}
-	}
-	return nil
-}
+// log identifies the log that a manifest names, on the manifest's own node.
+func (m Manifest) log() fileKey { return fileKey{m.Node, m.NCCLFile} }

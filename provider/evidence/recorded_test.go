@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,18 +19,17 @@ import (
 // nccl/testdata/nccl-logs-ray-train/README.md says how it came about.
 func recorded(t *testing.T, run string) []File {
 	t.Helper()
-	collector := NewCollector(nil, run)
+	var files []File
 	root := os.DirFS("../../nccl/testdata/nccl-logs-ray-train/" + run)
 	require.NoError(t, fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := fs.ReadFile(root, name)
-		node := path.Dir(name)
-		collector.files[fileKey{node, path.Base(name)}] = File{Node: node, Text: text}
+		files = append(files, onDisk(t, path.Dir(name), path.Base(name), text))
 		return err
 	}))
-	return collector.Files()
+	return files
 }
 
 func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
@@ -69,9 +69,9 @@ func TestWhatTheTrainingCodeLeftOnAGPU(t *testing.T) {
 				assert.Equal(t, rank, manifest.Rank)
 				assert.Equal(t, tt.trainAttempt, manifest.TrainAttempt, "the last try counts")
 				assert.Equal(t, "cuda", manifest.Device)
-				file := ncclFile(manifest, files)
-				require.NotNil(t, file)
-				assert.Contains(t, string(file.Text), "NCCL version "+*manifest.NCCLVersion+"+cuda",
+				i := slices.IndexFunc(files, func(f File) bool { return f.key() == manifest.log() })
+				require.GreaterOrEqual(t, i, 0)
+				assert.Contains(t, content(t, files[i]), "NCCL version "+*manifest.NCCLVersion+"+cuda",
 					"torch names the NCCL that it then loads")
 			}
 			assert.NotEqual(t, got.Manifests[0].Node, got.Manifests[1].Node)

@@ -1,12 +1,9 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
 	"strings"
 
-	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -24,10 +21,10 @@ func ofScript(run Run) gathered {
 	var all gathered
 	nodes := 0
 	for _, file := range run.Files {
-		base := path.Base(file.Name)
+		base := file.base()
 		switch {
 		case strings.HasSuffix(base, ".log"):
-			all.last = append(all.last, nccl.BytesSource(file.Name, file.Text))
+			all.last = append(all.last, file.source())
 		case strings.HasPrefix(base, "node.") && strings.HasSuffix(base, ".json"):
 			if problem := checkNode(file, run.Expected); problem != nil {
 				all.found = append(all.found, *problem)
@@ -68,7 +65,7 @@ func checkNode(file File, want Expected) *report.Finding {
 		}
 	}
 	var manifest nodeManifest
-	if err := json.Unmarshal(file.Text, &manifest); err != nil {
+	if err := file.decode(&manifest); err != nil {
 		return refuse(err.Error(), "the manifest is not JSON")
 	}
 	switch {

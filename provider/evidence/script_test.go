@@ -20,7 +20,7 @@ func scriptFiles(t *testing.T) []File {
 	for _, node := range []string{first, second} {
 		for name, text := range h.Files[node] {
 			if base := path.Base(name); path.Ext(base) == ".log" {
-				files = append(files, File{Node: node, Name: "nccl." + base, Text: text})
+				files = append(files, onDisk(t, node, "nccl."+base, text))
 			}
 		}
 		files = append(files, nodeFile(t, node, node, nonce))
@@ -32,7 +32,7 @@ func nodeFile(t *testing.T, on, names, nonce string) File {
 	t.Helper()
 	text, err := json.Marshal(nodeManifest{SubmissionID: job, Nonce: nonce, Node: names})
 	require.NoError(t, err)
-	return File{Node: on, Name: "node." + on + ".json", Text: text}
+	return onDisk(t, on, "node."+on+".json", text)
 }
 
 func TestJudgeAScript(t *testing.T) {

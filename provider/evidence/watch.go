@@ -1,9 +1,9 @@
 package evidence
 
 import (
-	"encoding/json"
 	"fmt"
-	"path"
+	"io"
+	"os"
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
@@ -18,13 +18,15 @@ type Watch struct {
 	// try is the attempt of Ray Train whose logs the monitor has.
 	try int
 	// added is how much of each log the monitor has, in bytes.
-	added map[string]int
+	added map[fileKey]int64
 }
 
 // Glimpse is what the evidence of a running job shows so far.
 type Glimpse struct {
-	// Ranks is the number of the WorldSize ranks that left evidence, Bytes the size of all files.
-	Ranks, WorldSize, Bytes int
+	// Ranks is the number of the WorldSize ranks that left evidence.
+	Ranks, WorldSize int
+	// Bytes is the size of all files.
+	Bytes int64
 	// Verdict is the verdict on the lines so far.
 	Verdict report.Verdict
 	// Lost reports whether the run can no longer become efa, because a channel between nodes is not
@@ -73,7 +75,7 @@ func NewWatch(run Run) *Watch {
 }
 
 func (w *Watch) reset(try int) {
-	w.try, w.added = try, map[string]int{}
+	w.try, w.added = try, map[fileKey]int64{}
 	w.monitor = nccl.NewMonitor(nccl.Options{
 		WorldSize: w.run.WorldSize, Nodes: w.run.Nodes, Provider: w.run.Provider,
 	})
@@ -92,18 +94,16 @@ func (w *Watch) Look(files []File) Glimpse {
 		judged[source.Name] = true
 	}
 	for i := range files {
-		if judged[files[i].Name] && len(files[i].Text) < w.added[files[i].key()] {
+		if judged[files[i].Name] && files[i].Size < w.added[files[i].key()] {
 			w.reset(w.try) // another file took its place
 			break
 		}
 	}
 	seen := Glimpse{Ranks: len(left.manifests), WorldSize: w.run.WorldSize, Progress: FindProgress(files)}
 	for i := range files {
-		seen.Bytes += len(files[i].Text)
+		seen.Bytes += files[i].Size
 		if judged[files[i].Name] {
-			key := files[i].key()
-			w.monitor.Add(files[i].Name, files[i].Text[w.added[key]:])
-			w.added[key] = len(files[i].Text)
+			w.add(files[i])
 		}
 	}
 	status := w.monitor.Status()
@@ -117,8 +117,19 @@ func (w *Watch) Look(files []File) Glimpse {
 	return seen
 }
 
-// key identifies a file; its name can get a prefix when another node has a file of the same name.
-func (f File) key() string { return f.Node + "/" + path.Base(f.Name) }
+// add gives the monitor what was added to a log. A copy that cannot be read adds nothing, and proves
+// nothing.
+func (w *Watch) add(file File) {
+	copied, err := os.Open(file.Path)
+	if err != nil {
+		return
+	}
+	defer copied.Close()
+	added := w.added[file.key()]
+	n, _ := w.monitor.AddFrom( //nolint:errcheck // the rest is added next time
+		file.Name, io.NewSectionReader(copied, added, file.Size-added))
+	w.added[file.key()] = added + n
+}
 
 // telling returns the first error that rests on a line.
 func telling(findings []report.Finding) *report.Finding {
@@ -136,7 +147,7 @@ const ProgressFile = "progress.json"
 func FindProgress(files []File) *Progress {
 	for i := range files {
 		var found Progress
-		if path.Base(files[i].Name) == ProgressFile && json.Unmarshal(files[i].Text, &found) == nil {
+		if files[i].base() == ProgressFile && files[i].decode(&found) == nil {
 			return &found
 		}
 	}

@@ -32,8 +32,8 @@ func tried(t *testing.T, try int, fabric synth.Fabric, share int) []File {
 		})
 		require.NoError(t, err)
 		files = append(files,
-			File{Node: node, Name: name, Text: log.Data[:len(log.Data)*share/100]},
-			File{Node: node, Name: fmt.Sprintf("rank%d.json", rank), Text: manifest})
+			onDisk(t, node, name, log.Data[:len(log.Data)*share/100]),
+			onDisk(t, node, fmt.Sprintf("rank%d.json", rank), manifest))
 	}
 	return files
 }

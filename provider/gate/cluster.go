@@ -29,20 +29,6 @@ func (h head) redact(text []byte) []byte {
 	return evidence.RedactText(text, h.token)
 }
 
-// redactFiles removes the token from the ranks' files, so that it is in no finding and no report.
-func (h head) redactFiles(files []evidence.File) []evidence.File {
-	return evidence.Redact(files, h.token)
-}
-
-// driverLog returns the job's output; nil when it cannot be read.
-func (h head) driverLog(ctx context.Context, job rayapi.Job) []byte {
-	log, err := h.DriverLog(ctx, job)
-	if err != nil {
-		return nil
-	}
-	return h.redact(log)
-}
-
 // connect returns a client of the RayCluster's head. Nothing is sent yet.
 func (o operation) connect(ctx context.Context) (head, error) {
 	client, token, err := o.cluster.Ray(ctx, o.in.Namespace, o.in.RayCluster)

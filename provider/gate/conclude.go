@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
@@ -16,9 +17,9 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// conclude returns the state for a judgement and archives the evidence.
+// conclude returns the state for a judgement and archives the evidence below dir.
 func (o operation) conclude(
-	begun run, end follow.Outcome, gathered collected, judgement evidence.Judgement,
+	dir string, begun run, end follow.Outcome, gathered collected, judgement evidence.Judgement,
 ) (State, error) {
 	end.Job.Message = string(begun.head.redact([]byte(end.Job.Message)))
 	state := o.attempted(begun)
@@ -36,15 +37,11 @@ func (o operation) conclude(
 	if judgement.Result != nil {
 		state.StepsPerSecond, state.FinalLoss = judgement.Result.StepsPerSecond, judgement.Result.FinalLoss
 	}
-	path, err := filepath.Abs(filepath.Join(o.in.EvidenceDir, begun.record.SubmissionID, "report.txt"))
-	if err != nil {
-		return State{}, fmt.Errorf("naming the report of %q: %w", begun.record.SubmissionID, err)
-	}
-	state.ReportPath = path
+	state.ReportPath = filepath.Join(dir, begun.record.SubmissionID, "report.txt")
 	if state.Verdict != report.EFA || end.Job.Status != rayapi.Succeeded {
-		state.Refusal = refuseRun(state, end, gathered.log)
+		state.Refusal = refuseRun(state, end, gathered.log.Tail())
 	}
-	_, err = evidence.Archive(filepath.Dir(filepath.Dir(path)), evidence.Bundle{
+	_, err := evidence.Archive(dir, evidence.Bundle{
 		Rehearsed: o.env.Rehearsed, SubmissionID: begun.record.SubmissionID, Attempt: begun.record.Number,
 		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.Job, Result: judgement.Result,
 		Counters: gathered.counters, HourlyUSD: o.in.HourlyUSD, Refusal: state.Refusal,
@@ -134,7 +131,8 @@ func (o operation) interrupted(begun run, cause error, stopped bool) State {
 // error. The record stays unsettled, and the next update judges the same job.
 func notWritten(cause error, folder string) *report.Finding {
 	var failed *fs.PathError
-	if !errors.As(cause, &failed) {
+	var moved *os.LinkError
+	if !errors.As(cause, &failed) && !errors.As(cause, &moved) {
 		return nil
 	}
 	found := &report.Finding{

@@ -3,6 +3,8 @@ package gate
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
@@ -15,7 +17,18 @@ import (
 
 // finish waits for the job, collects its evidence, judges it, archives it and settles the attempt.
 func (o operation) finish(ctx context.Context, begun run) (State, error) {
-	collector := evidence.NewCollector(begun.head.Client, begun.record.SubmissionID)
+	dir, err := filepath.Abs(o.in.EvidenceDir)
+	if err != nil {
+		return State{}, fmt.Errorf("naming the folder of the evidence %q: %w", o.in.EvidenceDir, err)
+	}
+	collector := evidence.NewCollector(begun.head.Client, evidence.Copies{
+		SubmissionID: begun.record.SubmissionID, Dir: dir, Token: begun.head.token,
+	})
+	defer func() {
+		if err := collector.Close(); err != nil { // the outcome is valid
+			o.env.Warn(ctx, err.Error())
+		}
+	}()
 	end, err := o.wait(ctx, begun, collector)
 	if err != nil {
 		return State{}, err
@@ -31,7 +44,7 @@ func (o operation) finish(ctx context.Context, begun run) (State, error) {
 	if judgement.Report.Verdict != report.EFA || end.Job.Status != rayapi.Succeeded {
 		gathered.failures = o.failures(ctx, begun, end)
 	}
-	state, err := o.conclude(begun, end, gathered, judgement)
+	state, err := o.conclude(dir, begun, end, gathered, judgement)
 	if err != nil {
 		return State{}, err
 	}
@@ -72,8 +85,8 @@ type collected struct {
 	files []evidence.File
 	// gaps is what could not be read; nil for nothing.
 	gaps error
-	// log is the driver's output, for people.
-	log []byte
+	// log is the driver's output, for people; nil when it cannot be read.
+	log *evidence.File
 	// counters is nil when they could not be read.
 	counters *evidence.Counters
 	// failures holds findings about pods, containers and nodes that ended while the job ran.
@@ -106,18 +119,30 @@ func (o operation) collect(
 	ctx context.Context, begun run, end follow.Outcome, collector *evidence.Collector,
 ) (collected, error) {
 	var gathered collected
-	bounded(ctx, finishTimeout, func(ctx context.Context) {
+	timeout := finishTimeout + time.Duration(o.in.Expectations.WorldSize)*rankTimeout
+	bounded(ctx, timeout, func(ctx context.Context) {
 		gathered.gaps = collector.Finish(ctx, evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep})
-		gathered.files = begun.head.redactFiles(collector.Files())
+		gathered.files = collector.Files()
 	})
-	bounded(ctx, logTimeout, func(ctx context.Context) { gathered.log = begun.head.driverLog(ctx, end.Job) })
+	if errors.Is(gathered.gaps, evidence.ErrNotStored) { // the next update judges the same job
+		return gathered, gathered.gaps
+	}
+	bounded(ctx, logTimeout, func(ctx context.Context) {
+		log, err := collector.DriverLog(ctx, end.Job)
+		if err != nil {
+			o.env.Log(ctx, string(begun.head.redact([]byte(err.Error()))))
+		}
+		gathered.log = log
+	})
 	bounded(ctx, countersTimeout, func(ctx context.Context) { gathered.counters = o.counterIncrease(ctx, begun) })
 	return gathered, ctx.Err() // incomplete evidence is not used
 }
 
 // Time limits of the parts of the collection. A log endpoint that hangs must not block the update.
 const (
+	// finishTimeout is for a small job, rankTimeout what each rank adds: enough for 1 MiB at 5 MB/s.
 	finishTimeout   = 5 * time.Minute
+	rankTimeout     = 200 * time.Millisecond
 	logTimeout      = time.Minute
 	countersTimeout = 2 * time.Minute
 )

@@ -61,6 +61,8 @@ type world struct {
 	exec func(pod string) string
 	// execErr makes commands in a pod fail; nil never does.
 	execErr func(pod string) error
+	// commands is held while one runs: those of several pods run at once.
+	commands sync.Mutex
 
 	clock sync.Mutex
 	now   time.Time
@@ -237,6 +239,8 @@ func (t tunnel) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 func (c cluster) Exec(_ context.Context, _, pod string, _ []string) (string, error) {
+	c.w.commands.Lock()
+	defer c.w.commands.Unlock()
 	if c.w.execErr != nil {
 		if err := c.w.execErr(pod); err != nil {
 			return "", err

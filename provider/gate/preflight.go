@@ -3,8 +3,10 @@ package gate
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs"
@@ -85,19 +87,26 @@ func (o operation) gather(ctx context.Context, want preflight.Wanted) (preflight
 
 // probe runs the probe in every worker pod.
 func (o operation) probe(ctx context.Context, seen clusterState, want preflight.Wanted) (clusterState, error) {
+	found := make([][]report.Finding, len(seen.pods))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(preflight.ParallelPods)
 	for i := range seen.pods {
 		pod := &seen.pods[i]
 		if pod.Head {
 			continue
 		}
 		seen.workers = append(seen.workers, pod.Name)
-		result, err := o.probePod(ctx, pod.Name, want)
-		if err != nil {
-			return seen, err
-		}
-		pod.FIInfo, pod.DriverVersion, pod.CUDAVersion = result.FIInfo, result.DriverVersion, result.CUDAVersion
-		seen.found = append(seen.found, preflight.CheckProbe(pod.Name, result, want)...)
+		group.Go(func() error {
+			result, err := o.probePod(ctx, pod.Name, want)
+			pod.FIInfo, pod.DriverVersion, pod.CUDAVersion = result.FIInfo, result.DriverVersion, result.CUDAVersion
+			found[i] = preflight.CheckProbe(pod.Name, result, want)
+			return err
+		})
 	}
+	if err := group.Wait(); err != nil {
+		return seen, err
+	}
+	seen.found = append(seen.found, slices.Concat(found...)...)
 	seen.refusals = errorsAmong(seen.found)
 	return seen, nil
 }

@@ -15,7 +15,7 @@ import (
 // outputLines is how much of a failed job's output a refusal shows.
 const outputLines = 6
 
-// refuseRun returns why a job that was judged does not pass. log is the driver's output.
+// refuseRun returns why a job that was judged does not pass. log is the end of the driver's output.
 func refuseRun(state State, end follow.Outcome, log []byte) *refusal.Refusal {
 	summary := fmt.Sprintf("refused: the verdict is %s; efa is required", state.Verdict)
 	if state.Verdict == report.EFA {

@@ -23,9 +23,9 @@ const (
 	// apiTimeout bounds one request to the API server, so that an unreachable cluster is an error
 	// within seconds.
 	apiTimeout = 20 * time.Second
-	// apiRate is far above what the gate needs. With the default of 5 a second each read of the cluster
-	// would wait for the one before.
-	apiRate, apiBurst = 50, 100
+	// apiRate is requests in a second. Each connection to the head first looks up its pod, and the
+	// evidence of 4,096 ranks takes 8,192 connections; the default of 5 would take half an hour.
+	apiRate, apiBurst = 200, 400
 	// tokenKey is the token's key in the Secret that KubeRay names like the RayCluster (authOptions,
 	// 1.5.1 and later).
 	tokenKey = "auth_token"

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 )
 
@@ -71,23 +73,36 @@ func (r *Readings) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*map[string]Reading)(r))
 }
 
+// ParallelPods is how many pods run a command at once: hundreds of pods must be read within minutes,
+// and each command is a stream of the API server.
+const ParallelPods = 16
+
+var errNoCounters = errors.New("the pod shows no EFA counters")
+
 // ReadCounters reads the counters of every pod. It returns nil if any pod has none, because a
 // partial sum is meaningless.
 func ReadCounters(ctx context.Context, exec Exec, pods []string) Readings {
-	all := Readings{}
-	for _, pod := range pods {
-		output, err := exec(ctx, pod, []string{"sh", "-c", CounterScript})
-		if err != nil {
-			return nil
-		}
-		reading, err := ParseCounters(output)
-		if err != nil || len(reading) == 0 {
-			return nil
-		}
-		all[pod] = reading
+	readings := make([]Reading, len(pods))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(ParallelPods)
+	for i, pod := range pods {
+		group.Go(func() error {
+			output, err := exec(ctx, pod, []string{"sh", "-c", CounterScript})
+			if err == nil {
+				readings[i], err = ParseCounters(output)
+			}
+			if err == nil && len(readings[i]) == 0 {
+				err = errNoCounters
+			}
+			return err
+		})
 	}
-	if len(all) == 0 {
+	if group.Wait() != nil || len(pods) == 0 {
 		return nil
+	}
+	all := make(Readings, len(pods))
+	for i, pod := range pods {
+		all[pod] = readings[i]
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -180,12 +181,12 @@ func (s *Status) readPods(ctx context.Context, client kubernetes.Interface, targ
 // readJob asks Ray about the recorded job. A job that was judged needs no head.
 func (s *Status) readJob(
 	ctx context.Context, cluster Cluster, target Target, record attempt.Record, now time.Time,
-) error {
+) (err error) {
 	s.Job = &Job{SubmissionID: record.SubmissionID, Attempt: record.Number, Status: record.JobStatus}
 	if record.Settled && record.Verdict != "" {
 		return nil
 	}
-	ray, _, err := cluster.Ray(ctx, target.Namespace, target.RayCluster)
+	ray, token, err := cluster.Ray(ctx, target.Namespace, target.RayCluster)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,15 @@ func (s *Status) readJob(
 		seconds := int(ended.Sub(time.UnixMilli(job.StartTime)).Seconds())
 		s.Job.Seconds = &seconds
 	}
-	collector := evidence.NewCollector(ray, record.SubmissionID)
+	dir, err := os.MkdirTemp("", "raytrain-status-")
+	if err != nil {
+		return fmt.Errorf("making a folder for the job's files: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	collector := evidence.NewCollector(ray, evidence.Copies{
+		SubmissionID: record.SubmissionID, Dir: dir, Token: token,
+	})
+	defer func() { err = errors.Join(err, collector.Close()) }()
 	err = collector.Collect(ctx) // what it could read still counts
 	seen := evidence.NewWatch(evidence.Run{
 		Expected: evidence.Expected{
