@@ -54,6 +54,8 @@ func parts() []part {
 		}},
 		{folder: "internal/capacity", without: withoutPlatform,
 			imports: []string{"internal/refusal", "internal/region"}},
+		{folder: "internal/cost", without: withoutPlatform,
+			imports: []string{"internal/capacity", "internal/region"}},
 		{folder: "internal/stack", imports: []string{
 			"internal", "infra", "cluster", "workloads", "jobs", "nccl/report",
 		}},

@@ -23,6 +23,7 @@ to TCP without an error: the job succeeds and runs at about half the speed.
   report    compare the reports of two runs
   drill     show on a GPU of this host, without EFA, what the gate refuses
   image     choose the container image that the stack runs, by digest
+  cost      show what a stack or another choice of nodes costs
   recover   find what a killed update left, and import or delete it
   destroy-check
             list what is left of a stack in the AWS account
@@ -44,7 +45,7 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newStatusCommand(), newImageCommand(), newRehearseCommand(),
-		newRecoverCommand(), newDestroyCheckCommand(), newDrillCommand(), newReportCommand())
+		newRecoverCommand(), newDestroyCheckCommand(), newDrillCommand(), newReportCommand(), newCostCommand())
 	usage.Install(root)
 	return root
 }

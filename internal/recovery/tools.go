@@ -38,11 +38,16 @@ func (p Pulumi) StackName(ctx context.Context) (string, error) {
 
 // Export returns the stack's state.
 func (p Pulumi) Export(ctx context.Context) (*State, error) {
-	exported, err := p.output(ctx, nil, "stack", "export")
+	exported, err := p.ExportJSON(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return ReadState(exported)
+}
+
+// ExportJSON returns the output of `pulumi stack export`.
+func (p Pulumi) ExportJSON(ctx context.Context) ([]byte, error) {
+	return p.output(ctx, nil, "stack", "export")
 }
 
 // output runs a command and returns its standard output.
