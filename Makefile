@@ -42,8 +42,8 @@ build: setup ## build this project's own binaries: raytrain, raytrain-cluster an
 	$(call timed,provider/pulumi-resource-raytrain,go build -ldflags "-X main.builtFrom=$$(go run ./provider/freshness/print)" -o provider/pulumi-resource-raytrain ./provider)
 
 .PHONY: judges
-judges: go ## install what only tests use: cfn-lint, ruff, mypy, pytest, and transformers
-	@go run ./tools/setup -only cfn-lint,python-checks,transformers
+judges: go ## install what only tests use: cfn-lint, checkov, parliament, moto, zizmor, ruff, mypy, pytest, and transformers
+	@go run ./tools/setup -only cloud-judges,checkov,python-checks,transformers
 
 .PHONY: rehearse
 rehearse: build ## the whole cycle on an emulated AWS account: preview, up, verdict, destroy

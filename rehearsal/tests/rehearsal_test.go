@@ -88,8 +88,13 @@ func requireValidForAWS(t *testing.T, state string) {
 	require.NoError(t, err)
 	template, err := cloudformation.FromState([]byte(state))
 	require.NoError(t, err)
+	judges := filepath.Join(root, "bin")
 	findings, err := cloudformation.Lint(
-		t.Context(), filepath.Join(root, "bin", "cfn-lint"), template, "us-east-2")
+		t.Context(), filepath.Join(judges, "cloud-judges", "bin", "cfn-lint"), template, "us-east-2")
+	require.NoError(t, err)
+	assert.Empty(t, findings)
+	findings, err = cloudformation.Checkov(
+		t.Context(), filepath.Join(judges, "checkov", "bin", "checkov"), template)
 	require.NoError(t, err)
 	assert.Empty(t, findings)
 }

@@ -16,9 +16,12 @@ const (
 	kubernetesProviderVersion = "4.25.0-dev.f47bc2d6f199"
 	// rayVersion is Ray's; torch comes with it. Both are those of AWS's image train-ml-cuda-v1.1.
 	rayVersion = "2.58.0"
-	// cfnLintVersion is that of tools/cfn-lint/requirements.txt. cfn-lint brings AWS's resource
-	// schemas of its release date.
+	// cfnLintVersion is that of tools/cloud-judges/requirements.txt. cfn-lint brings AWS's resource
+	// schemas of its release date. The other judges are parliament (IAM), moto (AWS's APIs), zizmor
+	// (GitHub's workflows) and botocore (AWS's API models).
 	cfnLintVersion = "1.58.0"
+	// checkovVersion is that of tools/checkov/requirements.txt. It needs other versions of many packages.
+	checkovVersion = "3.3.30"
 	// ruffVersion is that of tools/python-checks/requirements.txt, which also has mypy and pytest.
 	ruffVersion = "0.17.6"
 	// transformersVersion is that of tools/transformers/requirements.txt. It is not in the environment
@@ -126,10 +129,16 @@ func parts(v goVersions) []recipe {
 			Links: map[string]string{"pulumi-resource-eks": "pulumi-resource-eks"},
 		},
 		{
-			Name: "cfn-lint", Version: cfnLintVersion, Source: "tools/cfn-lint", Lane: downloading,
+			Name: "cloud-judges", Version: cfnLintVersion, Source: "tools/cloud-judges", Lane: downloading,
 			Facts: []fact{platform, python, cachePath}, Optional: true,
 			Steps: venv(),
-			Links: map[string]string{"cfn-lint": "venv/bin/cfn-lint"},
+			Links: map[string]string{"cloud-judges": "venv"},
+		},
+		{
+			Name: "checkov", Version: checkovVersion, Source: "tools/checkov", Lane: downloading,
+			Facts: []fact{platform, python, cachePath}, Optional: true,
+			Steps: venv(),
+			Links: map[string]string{"checkov": "venv"},
 		},
 		{
 			Name: "python-checks", Version: ruffVersion, Source: "tools/python-checks", Lane: downloading,

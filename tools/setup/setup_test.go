@@ -301,8 +301,9 @@ func TestVersionsAgreeWithTheirLockFiles(t *testing.T) {
 		"eks/package.json":     `"@pulumi/eks": "` + eksVersion + `"`,
 		"ray/requirements.txt": "ray==" + rayVersion + "\n",
 
-		"cfn-lint/requirements.txt":      "cfn-lint==" + cfnLintVersion + "\n",
+		"cloud-judges/requirements.txt":  "cfn-lint==" + cfnLintVersion + "\n",
 		"python-checks/requirements.txt": "ruff==" + ruffVersion + "\n",
+		"checkov/requirements.txt":       "checkov==" + checkovVersion + "\n",
 		"transformers/requirements.txt":  "transformers==" + transformersVersion + "\n",
 	} {
 		if got := read(t, filepath.Join("..", file)); !strings.Contains(got, want) {

@@ -37,11 +37,21 @@ func lint(t *testing.T, state string) string {
 
 func lintTemplate(t *testing.T, template cloudformation.Template) string {
 	t.Helper()
+	findings, err := cloudformation.Lint(
+		t.Context(), program(t, "cloud-judges", "cfn-lint"), template, region)
+	require.NoError(t, err)
+	return joined(findings)
+}
+
+// program returns the path of a judge that `make judges` installs.
+func program(t *testing.T, environment, name string) string {
+	t.Helper()
 	root, err := toolchain.FindRoot(".")
 	require.NoError(t, err)
-	findings, err := cloudformation.Lint(
-		t.Context(), filepath.Join(root, "bin", "cfn-lint"), template, region)
-	require.NoError(t, err)
+	return filepath.Join(root, "bin", environment, "bin", name)
+}
+
+func joined(findings []cloudformation.Finding) string {
 	var lines []string
 	for _, finding := range findings {
 		lines = append(lines, finding.String())
@@ -117,6 +127,37 @@ func TestCFNLintRefusesMistakes(t *testing.T) {
 	}
 }
 
+func TestCheckovRefusesBadPractice(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, old, broken, want string }{
+		{"the recorded resources", "", "", ""},
+		{"trusts everyone", `\"Service\":\"ec2.amazonaws.com\"`, `\"AWS\":\"*\"`, "CKV_AWS_60"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			state := recorded(t)
+			require.Contains(t, state, test.old)
+			template, err := cloudformation.FromState(
+				[]byte(strings.Replace(state, test.old, test.broken, 1)))
+			require.NoError(t, err)
+			findings, err := cloudformation.Checkov(
+				t.Context(), program(t, "checkov", "checkov"), template)
+			require.NoError(t, err)
+			if test.want == "" {
+				assert.Empty(t, findings)
+			}
+			assert.Contains(t, joined(findings), test.want)
+		})
+	}
+}
+
+func TestCheckovMustCheckSomething(t *testing.T) {
+	t.Parallel()
+	_, err := cloudformation.Checkov(
+		t.Context(), program(t, "checkov", "checkov"), cloudformation.Template{})
+	require.ErrorContains(t, err, "it checked nothing")
+}
+
 // cfn-lint knows the actions of each AWS service, and the form of ARNs and conditions.
 func TestCFNLintAcceptsThePermissionsDocument(t *testing.T) {
 	t.Parallel()
@@ -151,5 +192,5 @@ func TestCFNLintAcceptsThePermissionsDocument(t *testing.T) {
 func TestLintSaysHowToInstallCFNLint(t *testing.T) {
 	t.Parallel()
 	_, err := cloudformation.Lint(t.Context(), "/nonexistent/cfn-lint", cloudformation.Template{}, region)
-	require.ErrorContains(t, err, "next: go run ./tools/setup -only cfn-lint")
+	require.ErrorContains(t, err, "next: make judges")
 }
