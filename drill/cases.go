@@ -24,8 +24,6 @@ type Case struct {
 	change func(*train.Config)
 	// first is run before, to leave a checkpoint.
 	first func(*train.Config)
-	// killRank kills a rank after the first checkpoint.
-	killRank bool
 	// needsGPU is set for what a CPU cannot show.
 	needsGPU bool
 }
@@ -72,8 +70,10 @@ func Cases(device train.Device) []Case {
 		},
 		{
 			Name: "killed", About: "a rank is killed after a checkpoint, and Ray Train restarts all ranks",
-			Status: rayapi.Succeeded, Verdict: report.NotEFA, environment: socket(), killRank: true,
-			change: func(c *train.Config) { c.Steps, c.CheckpointEvery, c.MaxFailures = 3*c.Steps, c.Steps/2, 2 },
+			Status: rayapi.Succeeded, Verdict: report.NotEFA, environment: socket(),
+			change: func(c *train.Config) {
+				c.CheckpointEvery, c.KillAtStep, c.MaxFailures = max(1, c.Steps/4), c.Steps/2+1, 1
+			},
 		},
 	}
 	if device == train.CUDA {

@@ -4,8 +4,6 @@ package drill
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,11 +11,12 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/drill/localray"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
-	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/submit"
 )
 
 // Options configure a drill.
@@ -84,14 +83,16 @@ func Run(ctx context.Context, options Options) (outcomes []Outcome, err error) {
 		return nil, fmt.Errorf("creating Ray's folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	started, err := startCluster(ctx, options, folder)
-	defer started.close()
+	started, err := localray.Start(ctx, localray.Options{
+		Python: options.Python, Nodes: options.Ranks, GPUs: options.GPUs, Log: options.Log,
+	}, folder)
+	defer started.Close()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range cases {
 		options.Log("case " + c.Name + ": " + c.About)
-		outcomes = append(outcomes, runCase(ctx, started, options, c, folder))
+		outcomes = append(outcomes, runCase(ctx, started.Ray, options, c, folder))
 		if ctx.Err() != nil {
 			return outcomes, ctx.Err()
 		}
@@ -110,144 +111,50 @@ func (o Options) config() train.Config {
 }
 
 // runCase runs one case.
-func runCase(ctx context.Context, on *cluster, options Options, c Case, folder string) Outcome {
+func runCase(ctx context.Context, ray *rayapi.Client, options Options, c Case, folder string) Outcome {
 	outcome := Outcome{Case: c.Name, About: c.About, Verdict: report.Inconclusive}
-	fail := func(err error) Outcome {
-		outcome.Error = err.Error()
-		return outcome
-	}
-	nonce := make([]byte, 8)
-	if _, err := rand.Read(nonce); err != nil {
-		return fail(err)
-	}
 	config := options.config()
 	if c.change != nil {
 		c.change(&config)
 	}
-	config.StoragePath = filepath.Join(folder, "storage")
-	config.RunName = "drill-" + c.Name + "-" + hex.EncodeToString(nonce[:4])
-	job := job{on: on, options: options, environment: c.environment, nonce: hex.EncodeToString(nonce)}
+	config.StoragePath, config.RunName = filepath.Join(folder, "storage"), c.Name
+	submitter := submit.Submitter{
+		Ray: ray, EvidenceDir: options.Dir, Again: "raytrain drill", Log: func(string) {},
+		Clock: evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep},
+	}
+	job := submit.Job{
+		Name: "drill-" + c.Name, Training: &config,
+		// All nodes are on this host, and by default NCCL and gloo avoid its loopback interface.
+		Environment: map[string]string{"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo"},
+		Expected: submit.Expected{
+			WorldSize: options.Ranks, Nodes: options.Ranks, Provider: "efa", Deadline: options.Timeout,
+		},
+	}
+	maps.Copy(job.Environment, c.environment)
 	if c.first != nil {
-		before := config
-		c.first(&before)
-		ended, err := job.run(ctx, config.RunName+"-a1", before, nil)
+		before := job
+		shorter := config
+		c.first(&shorter)
+		before.Training = &shorter
+		ended, err := submitter.Run(ctx, before)
 		if err == nil && ended.Job.Status != rayapi.Succeeded {
 			err = fmt.Errorf("the run before it %s: %s", ended.Job.Status, ended.Job.Message)
 		}
 		if err != nil {
-			return fail(err)
+			outcome.Error = err.Error()
+			return outcome
 		}
 	}
-	var disturb func(ctx context.Context) error
-	id := config.RunName + "-a2"
-	if c.killRank {
-		disturb = func(ctx context.Context) error { return on.killRank(ctx, id, config) }
-	}
-	ended, err := job.run(ctx, id, config, disturb)
+	ended, err := submitter.Run(ctx, job)
 	if err != nil {
-		return fail(err)
+		outcome.Error = err.Error()
+		return outcome
 	}
 	outcome.Status, outcome.ExitCode = ended.Job.Status, ended.Job.ExitCode
-	judged, path, err := job.judge(ctx, id, ended)
-	if err != nil {
-		return fail(err)
+	outcome.Verdict, outcome.Report, outcome.Result = ended.Report.Verdict, ended.ReportPath, ended.Measured
+	if len(ended.Report.Findings) > 0 {
+		outcome.Finding = ended.Report.Findings[0].Code
 	}
-	outcome.Verdict, outcome.Report = judged.Report.Verdict, path
-	if len(judged.Report.Findings) > 0 {
-		outcome.Finding = judged.Report.Findings[0].Code
-	}
-	outcome.Result = judged.Result
 	outcome.Expected = outcome.Verdict == c.Verdict && outcome.Status == c.Status
 	return outcome
-}
-
-// job submits, collects and judges the runs of one case.
-type job struct {
-	on          *cluster
-	options     Options
-	environment map[string]string
-	nonce       string
-	collector   *evidence.Collector
-}
-
-// run runs one submission to its end. disturb runs meanwhile; nil for nothing.
-func (j *job) run(
-	ctx context.Context, id string, config train.Config, disturb func(context.Context) error,
-) (follow.Outcome, error) {
-	environment, err := train.Run{
-		Config: config, SubmissionID: id, Nonce: j.nonce, Attempt: 1, WorldSize: j.options.Ranks,
-		Nodes: j.options.Ranks, GPUsPerNode: 1, DeadlineSeconds: int(2 * j.options.Timeout / time.Second),
-	}.Environment()
-	if err != nil {
-		return follow.Outcome{}, err
-	}
-	environment["NCCL_DEBUG"] = "INFO"
-	// All nodes are on this host, and by default NCCL and gloo avoid its loopback interface.
-	environment["NCCL_SOCKET_IFNAME"], environment["GLOO_SOCKET_IFNAME"] = "lo", "lo"
-	maps.Copy(environment, j.environment)
-	code, err := train.Zip()
-	if err != nil {
-		return follow.Outcome{}, err
-	}
-	uri, err := j.on.ray.EnsurePackage(ctx, code)
-	if err != nil {
-		return follow.Outcome{}, err
-	}
-	version, err := j.on.ray.Version(ctx)
-	if err != nil {
-		return follow.Outcome{}, err
-	}
-	_, err = j.on.ray.Submit(ctx, rayapi.Submission{
-		ID: id, Entrypoint: train.Entrypoint,
-		RuntimeEnv: rayapi.RuntimeEnv{WorkingDir: uri, EnvVars: environment},
-	})
-	if err != nil {
-		return follow.Outcome{}, err
-	}
-	disturbed := make(chan error, 1)
-	inner, cancel := context.WithCancel(ctx)
-	go func() {
-		if disturb == nil {
-			disturbed <- nil
-			return
-		}
-		disturbed <- disturb(inner)
-	}()
-	j.collector = evidence.NewCollector(j.on.ray, evidence.Copies{SubmissionID: id, Dir: j.options.Dir})
-	ended, err := follow.Job{
-		Ray: j.on.ray, ID: id, Session: version.SessionName, Deadline: j.options.Timeout,
-		Clock: evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep}, Log: func(string) {},
-	}.Wait(ctx, j.collector)
-	cancel()
-	if err = errors.Join(err, <-disturbed); err != nil {
-		return ended, errors.Join(err, j.collector.Close())
-	}
-	return ended, nil
-}
-
-// judge collects, judges and archives what the last run left, as the gate does.
-func (j *job) judge(
-	ctx context.Context, id string, ended follow.Outcome,
-) (_ evidence.Judgement, _ string, err error) {
-	defer func() { err = errors.Join(err, j.collector.Close()) }()
-	gaps := j.collector.Finish(ctx, evidence.Clock{Now: time.Now, Sleep: rayapi.Sleep})
-	files := j.collector.Files()
-	judged, err := evidence.Judge(ctx, evidence.Run{
-		Expected: evidence.Expected{
-			SubmissionID: id, Nonce: j.nonce, WorldSize: j.options.Ranks, Nodes: j.options.Ranks,
-		},
-		Provider: "efa", Status: ended.Job.Status, Again: "raytrain drill", Files: files, Gaps: gaps,
-	})
-	if err != nil {
-		return judged, "", err
-	}
-	driverLog, err := j.collector.DriverLog(ctx, ended.Job)
-	if err != nil {
-		driverLog = nil // for people; it is no evidence
-	}
-	path, err := evidence.Archive(j.options.Dir, evidence.Bundle{
-		SubmissionID: id, Attempt: 1, Nonce: j.nonce, Job: ended.Job, Result: judged.Result,
-		Manifests: judged.Manifests,
-	}, judged.Report, files, driverLog)
-	return judged, path, err
 }

@@ -1,26 +1,31 @@
-// Package submit runs a script as a job on any Ray cluster and judges from NCCL's logs whether its
-// traffic between nodes used EFA. The script needs no change (package jobs/script).
+// Package submit runs a script or the built-in training as a job on any Ray cluster and judges from
+// NCCL's logs whether its traffic between nodes used EFA. A script needs no change (package
+// jobs/script).
 package submit
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ray-train-efa/ray-train-efa/jobs/script"
+	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
 	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// Job is a script and what is required of its run.
+// Job is a script or the built-in training, and what is required of its run.
 type Job struct {
+	// Name begins the submission's id; "raytrain" when empty.
+	Name string
+	// Training is the built-in training, which runs instead of Entrypoint; nil for none. It needs
+	// WorldSize and Nodes.
+	Training *train.Config
 	// Entrypoint is a shell command, which runs on the Ray head.
 	Entrypoint string
 	// WorkingDir is the local folder that it runs in; empty for none.
@@ -67,6 +72,9 @@ type Result struct {
 	// Job is the job's last state.
 	Job    rayapi.Job
 	Report report.Report
+	// Measured is what rank 0 of the built-in training measured; nil when it did not end well, and for
+	// a script.
+	Measured *evidence.Result
 	// ReportPath is the text report. The driver's output and the ranks' logs are beside it.
 	ReportPath string
 }
@@ -83,20 +91,20 @@ var ErrNotJudged = errors.New("the job was not judged")
 const (
 	metadataNonce = "raytrain-nonce"
 	metadataWant  = "raytrain-expected"
+	// metadataTraining is there when the built-in training runs.
+	metadataTraining = "raytrain-training"
 )
 
 // Run submits a job, waits until it ends, and judges it. The job is submitted at most once. If ctx
 // ends earlier, the job is stopped, or left running if the submitter says so, and the error wraps
 // ErrNotJudged.
 func (s Submitter) Run(ctx context.Context, job Job) (Result, error) {
-	id := script.Identity{
-		SubmissionID: "raytrain-" + strings.ToLower(rand.Text()[:12]), Nonce: strings.ToLower(rand.Text()),
-	}
+	id := newIdentity(job.Name)
 	want, err := job.Expected.encode()
 	if err != nil {
 		return Result{}, err
 	}
-	environment, err := script.Environment(id, job.Environment)
+	program, err := job.program(id)
 	if err != nil {
 		return Result{}, err
 	}
@@ -104,13 +112,18 @@ func (s Submitter) Run(ctx context.Context, job Job) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	env, err := s.upload(ctx, job.WorkingDir, rayapi.RuntimeEnv{EnvVars: environment, SetupHook: script.Hook})
+	env, err := s.Ray.Upload(ctx, rayapi.RuntimeEnv{
+		EnvVars: program.environment, SetupHook: program.hook,
+	}, program.code, program.modules...)
 	if err != nil {
 		return Result{}, err
 	}
+	metadata := map[string]string{metadataNonce: id.Nonce, metadataWant: want}
+	if job.Training != nil {
+		metadata[metadataTraining] = "true"
+	}
 	_, err = s.Ray.Submit(ctx, rayapi.Submission{
-		ID: id.SubmissionID, Entrypoint: script.Entrypoint(job.Entrypoint, ownDeadline(job.Deadline)), RuntimeEnv: env,
-		Metadata: map[string]string{metadataNonce: id.Nonce, metadataWant: want},
+		ID: id.SubmissionID, Entrypoint: program.entrypoint, RuntimeEnv: env, Metadata: metadata,
 	})
 	if err != nil {
 		if ctx.Err() != nil { // it may have been submitted
@@ -119,7 +132,7 @@ func (s Submitter) Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, err
 	}
 	s.Log("submitted job " + id.SubmissionID)
-	return s.finish(ctx, id, session, job.Expected)
+	return s.finish(ctx, id, session, job.Training != nil, job.Expected)
 }
 
 // Attach waits for a job that an earlier Run submitted, and judges it. The job may have ended.
@@ -141,44 +154,21 @@ func (s Submitter) Attach(ctx context.Context, submissionID string) (Result, err
 		return Result{}, fmt.Errorf("attaching to job %q: %w", submissionID, err)
 	}
 	id := script.Identity{SubmissionID: submissionID, Nonce: nonce}
-	return s.finish(ctx, id, version.SessionName, want)
+	_, training := job.Metadata[metadataTraining]
+	return s.finish(ctx, id, version.SessionName, training, want)
 }
 
 var errForeign = errors.New("raytrain submit did not start it, so it left no evidence")
 
-// ownDeadline is the time limit that the job enforces itself, if nothing waits for it anymore.
-func ownDeadline(deadline time.Duration) time.Duration {
-	if deadline <= 0 {
-		return 0
-	}
-	return deadline + 2*follow.StopTimeout
-}
-
-// upload packs and uploads the script and the hook.
-func (s Submitter) upload(ctx context.Context, folder string, env rayapi.RuntimeEnv) (rayapi.RuntimeEnv, error) {
-	var packed script.Package
-	var err error
-	if folder != "" {
-		if packed, err = script.Pack(folder); err != nil {
-			return env, err
-		}
-	}
-	hook, err := script.HookZip()
-	if err != nil {
-		return env, err
-	}
-	return s.Ray.Upload(ctx, env, packed.Zip, hook)
-}
-
 // finish waits for a job, collects its evidence and judges it.
 func (s Submitter) finish(
-	ctx context.Context, id script.Identity, session string, want Expected,
+	ctx context.Context, id script.Identity, session string, training bool, want Expected,
 ) (Result, error) {
 	run := evidence.Run{
 		Expected: evidence.Expected{
 			SubmissionID: id.SubmissionID, Nonce: id.Nonce, WorldSize: want.WorldSize, Nodes: want.Nodes,
 		},
-		Script: true, Again: s.Again, Provider: want.Provider, CountersAbsent: true,
+		Script: !training, Again: s.Again, Provider: want.Provider, CountersAbsent: true,
 	}
 	collector := evidence.NewCollector(s.Ray, evidence.Copies{
 		SubmissionID: id.SubmissionID, Dir: s.EvidenceDir, Token: s.Token,
@@ -214,13 +204,16 @@ func (s Submitter) finish(
 	}
 	judgement.Report.Findings = slices.Concat(s.endings(end, want), judgement.Report.Findings)
 	end.Job.Message = string(evidence.RedactText([]byte(end.Job.Message), s.Token))
-	result := Result{SubmissionID: id.SubmissionID, Job: end.Job, Report: judgement.Report}
+	result := Result{
+		SubmissionID: id.SubmissionID, Job: end.Job, Report: judgement.Report, Measured: judgement.Result,
+	}
 	log, err := collector.DriverLog(ctx, end.Job)
 	if err != nil { // people read it; it is no evidence
 		s.Log(err.Error())
 	}
 	result.ReportPath, err = evidence.Archive(s.EvidenceDir, evidence.Bundle{
 		SubmissionID: id.SubmissionID, Nonce: id.Nonce, Job: end.Job, Result: judgement.Result,
+		Manifests: judgement.Manifests,
 	}, result.Report, run.Files, log)
 	return result, err
 }

@@ -74,12 +74,15 @@ func parts() []part {
 		{folder: "nccl", imports: []string{"internal/screen"}, without: append(withoutPlatform,
 			modulePath+"/rayapi", modulePath+"/provider")},
 		// Everything else.
-		{folder: "cmd", imports: []string{"drill", "internal", "nccl", "rayapi", "provider", "jobs", "submit"}},
+		{folder: "cmd", imports: []string{"benchmark", "drill", "internal", "nccl", "rayapi", "provider", "jobs", "submit"}},
 		{folder: "submit", without: withoutPlatform, imports: []string{
-			"jobs/script", "nccl", "provider/evidence", "provider/follow", "rayapi",
+			"jobs/script", "jobs/train", "nccl", "provider/evidence", "provider/follow", "rayapi",
 		}},
 		{folder: "drill", without: withoutPlatform, imports: []string{
-			"internal/toolchain", "jobs/train", "nccl/report", "provider/evidence", "provider/follow", "rayapi",
+			"jobs/train", "nccl/report", "provider/evidence", "rayapi", "submit",
+		}},
+		{folder: "benchmark", without: withoutPlatform, imports: []string{
+			"jobs/train", "nccl/render", "nccl/report", "provider/evidence", "rayapi", "submit",
 		}},
 		{folder: "tools"},
 		{folder: "tests", imports: []string{"internal", "infra", "cluster", "workloads", "jobs"}},

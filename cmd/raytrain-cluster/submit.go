@@ -153,12 +153,24 @@ func (f *submitFlags) judge(command *cobra.Command, submitter submit.Submitter, 
 		return submitter.Attach(command.Context(), f.attach)
 	}
 	f.job.Entrypoint = commandLine(args)
-	f.job.Environment = map[string]string{}
-	for _, variable := range f.environment {
-		name, value, _ := strings.Cut(variable, "=")
-		f.job.Environment[name] = value
+	var err error
+	if f.job.Environment, err = variables(f.environment); err != nil {
+		return submit.Result{}, err
 	}
 	return submitter.Run(command.Context(), f.job)
+}
+
+// variables returns the values of --env.
+func variables(list []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, variable := range list {
+		name, value, found := strings.Cut(variable, "=")
+		if !found || name == "" {
+			return nil, errors.New("flag --env: must be NAME=VALUE, such as NCCL_DEBUG=INFO")
+		}
+		values[name] = value
+	}
+	return values, nil
 }
 
 // problems lists invalid flag values.
@@ -182,10 +194,8 @@ func (f *submitFlags) problems(knownFormat bool) []error {
 	if f.job.Deadline < 0 {
 		problems = append(problems, fmt.Errorf("flag --deadline %s: must be a positive time, such as 30m", f.job.Deadline))
 	}
-	for _, variable := range f.environment {
-		if name, _, found := strings.Cut(variable, "="); !found || name == "" {
-			problems = append(problems, errors.New("flag --env: must be NAME=VALUE, such as NCCL_DEBUG=INFO"))
-		}
+	if _, err := variables(f.environment); err != nil {
+		problems = append(problems, err)
 	}
 	return problems
 }

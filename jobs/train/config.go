@@ -71,6 +71,11 @@ type Config struct {
 	// RunName names the run in the storage. A run continues at the last checkpoint of its name. Empty
 	// means the submission's id, which is new for each attempt.
 	RunName string `pulumi:"runName,optional"`
+	// AllReduceMebibytes is the largest message of a sweep of all_reduce after the training; 0 for none.
+	AllReduceMebibytes int `pulumi:"allReduceMebibytes,optional"`
+	// KillAtStep is the step after which the last rank of a new run kills itself, to measure a
+	// recovery; 0 for never.
+	KillAtStep int `pulumi:"killAtStep,optional"`
 }
 
 // Defaults returns a Config with the values that are not settings of the stack.
@@ -116,7 +121,17 @@ func (c Config) Options() []Option {
 		since(atLeast("checkpointEvery", c.CheckpointEvery, 0), 0),
 		text("storagePath", c.StoragePath, "an absolute folder, or a URI such as s3://bucket/runs"),
 		text("runName", c.RunName, "1 to 63 characters of a-z, 0-9 and -"),
+		since(atLeast("allReduceMebibytes", c.AllReduceMebibytes, 0), 0),
+		{
+			Name: "killAtStep", Value: c.KillAtStep, Unset: 0, valid: c.KillAtStep == 0 || c.recovers(),
+			allowed: "0, or a step between checkpointEvery and steps, with maxFailures of 1 or more",
+		},
 	}
+}
+
+// recovers reports whether a run whose rank is killed continues at a checkpoint.
+func (c Config) recovers() bool {
+	return c.CheckpointEvery > 0 && c.KillAtStep > c.CheckpointEvery && c.KillAtStep < c.Steps && c.MaxFailures > 0
 }
 
 // strategy returns the option of a Strategy. FSDP1 raises an error without GPUs.
@@ -197,6 +212,7 @@ func equivalent() []string {
 		"c318124fe96e0fba8f35dfacf68be737",
 		"5a878697ff059601043d3b5b04df45a3",
 		"f7a92d0df6f7ac51b69618b5b8213852",
+		"ad2a35a386e56cc954ea2cc60051ef03",
 	}
 }
 

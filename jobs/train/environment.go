@@ -17,7 +17,7 @@ type Run struct {
 	Attempt int
 	// WorldSize is the number of ranks: Nodes times GPUsPerNode.
 	WorldSize, Nodes, GPUsPerNode int
-	// DeadlineSeconds is when the job ends itself.
+	// DeadlineSeconds is when the job ends itself; 0 for never.
 	DeadlineSeconds int
 }
 
@@ -34,14 +34,17 @@ func (r Run) Environment() (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding the job's configuration: %w", err)
 	}
-	return map[string]string{
-		"RAYTRAIN_SUBMISSION_ID":    r.SubmissionID,
-		"RAYTRAIN_NONCE":            r.Nonce,
-		"RAYTRAIN_ATTEMPT":          strconv.Itoa(r.Attempt),
-		"RAYTRAIN_CONFIG":           string(config),
-		"RAYTRAIN_DEADLINE_SECONDS": strconv.Itoa(r.DeadlineSeconds),
+	environment := map[string]string{
+		"RAYTRAIN_SUBMISSION_ID": r.SubmissionID,
+		"RAYTRAIN_NONCE":         r.Nonce,
+		"RAYTRAIN_ATTEMPT":       strconv.Itoa(r.Attempt),
+		"RAYTRAIN_CONFIG":        string(config),
 		// By default Ray shows equal lines of several ranks once, and colors them.
 		"RAY_DEDUP_LOGS":   "0",
 		"RAY_COLOR_PREFIX": "0",
-	}, nil
+	}
+	if r.DeadlineSeconds > 0 {
+		environment["RAYTRAIN_DEADLINE_SECONDS"] = strconv.Itoa(r.DeadlineSeconds)
+	}
+	return environment, nil
 }

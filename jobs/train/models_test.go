@@ -54,6 +54,7 @@ func TestValidateNamesEveryProblem(t *testing.T) {
 	require.NoError(t, good.Validate())
 	err := train.Config{
 		Seed: -1, MaxFailures: -1, Strategy: "fsdp3", CheckpointEvery: -1, StoragePath: "runs", RunName: "A b",
+		AllReduceMebibytes: -1, KillAtStep: 1,
 	}.Validate()
 	require.ErrorIs(t, err, train.ErrInvalid)
 	for _, option := range good.Options() {

@@ -61,6 +61,11 @@ func HTML(w io.Writer, r report.Report, opts Options) error {
 	return nil
 }
 
+// Style returns the style sheet of the pages, for other pages that look the same.
+func Style() template.CSS {
+	return template.CSS(pageStyle) //nolint:gosec // the style sheet is a file of this package
+}
+
 // prose escapes a text and marks what is between backticks as code.
 func prose(s string) template.HTML {
 	s = template.HTMLEscapeString(s)
@@ -77,8 +82,7 @@ func prose(s string) template.HTML {
 func newPage(r report.Report, opts Options) page {
 	p := page{
 		summary: summarize(r), Verdict: r.Verdict, Mark: mark(r.Verdict), Legend: legends(),
-		Style: template.CSS(pageStyle), //nolint:gosec // the style sheet is a file of this package
-		Made:  origin(opts), OpenProof: opts.Proof, OpenRanks: len(r.Ranks) <= pageOpen,
+		Style: Style(), Made: origin(opts), OpenProof: opts.Proof, OpenRanks: len(r.Ranks) <= pageOpen,
 	}
 	if r.Rehearsed {
 		p.Notice = rehearsedNotice

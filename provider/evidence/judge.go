@@ -75,6 +75,17 @@ type Result struct {
 	// Goodput is the time that all steps take at the measured speed, as a share of the time since the
 	// first attempt began.
 	Goodput *float64 `json:"goodput,omitempty"`
+	// AllReduce is the bandwidth of all_reduce by message size, smallest first; empty when no sweep ran.
+	AllReduce []Bandwidth `json:"allReduce,omitempty"`
+}
+
+// Bandwidth is that of all_reduce with one message size.
+type Bandwidth struct {
+	Bytes   int     `json:"bytes"`
+	Seconds float64 `json:"seconds"`
+	// BusBytesPerSecond is 2 (n - 1) / n times the size, per second, with n ranks. Source: nccl-tests'
+	// doc/PERFORMANCE.md.
+	BusBytesPerSecond float64 `json:"busBytesPerSecond"`
 }
 
 // Split is the time of the GPU kernels in one step, in seconds. Computation and communication

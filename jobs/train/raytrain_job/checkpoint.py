@@ -22,6 +22,13 @@ def save(model: nn.Module, optimizer: Optimizer, step: int) -> None:
         ray.train.report({"step": step}, checkpoint=ray.train.Checkpoint.from_directory(folder))
 
 
+def wait_until_recorded() -> None:
+    """Wait until Ray Train has recorded the last checkpoint of all ranks, so that a restart finds it."""
+    import ray.train
+
+    ray.train.get_all_reported_checkpoints(ray.train.CheckpointConsistencyMode.COMMITTED)
+
+
 def restore(model: nn.Module, optimizer: Optimizer) -> int:
     """Load the run's last checkpoint; return its number of steps, or 0 when there is none."""
     import ray.train

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from raytrain_job import evidence
 from raytrain_job.settings import Config, Settings
 from raytrain_job.worker import train
 
@@ -76,7 +77,8 @@ def drive(settings: Settings) -> dict[str, Any]:
             num_workers=config.world_size,
             use_gpu=True,
             resources_per_worker={"GPU": 1},
-            placement_strategy="SPREAD",
+            # On one node only, also when others have GPUs; otherwise on all of them.
+            placement_strategy="STRICT_PACK" if config.nodes == 1 else "SPREAD",
         ),
         run_config=RunConfig(
             # A run of the same name in the same storage continues at its last checkpoint.
@@ -110,10 +112,15 @@ def wait_for_cluster(
 
 
 def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
-    """Return what the cluster lacks, or None when it has exactly the required nodes and GPUs."""
+    """Return what the cluster lacks, or None when it has exactly the required nodes and GPUs.
+
+    A run on one node needs only one that is large enough: Ray places all ranks on it.
+    """
     gpus = [int(node.get("Resources", {}).get("GPU", 0)) for node in nodes if node.get("Alive")]
     holders = sorted((count for count in gpus if count > 0), reverse=True)
     if len(holders) == config.nodes and set(holders) == {config.gpus_per_node}:
+        return None
+    if config.nodes == 1 and holders and holders[0] >= config.gpus_per_node:
         return None
     return (
         f"the Ray cluster has {len(holders)} nodes with GPUs ({holders}); required: {config.nodes} "
@@ -123,6 +130,5 @@ def missing_gpus(config: Config, nodes: Sequence[dict[str, Any]]) -> str | None:
 
 
 def result_line(result: dict[str, Any]) -> str:
-    """Return the driver's last line, which the provider shows, without the time of each step."""
-    short = {name: value for name, value in result.items() if name != "stepSeconds"}
-    return "RAYTRAIN_RESULT " + json.dumps(short)
+    """Return the driver's last line, which the provider shows."""
+    return "RAYTRAIN_RESULT " + json.dumps(evidence.short(result))

@@ -92,6 +92,11 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     temporary.replace(path)
 
 
+def short(result: dict[str, Any]) -> dict[str, Any]:
+    """Return a result without its lists, for a line of a log."""
+    return {name: value for name, value in result.items() if not isinstance(value, list)}
+
+
 class Progress:
     """Rank 0's progress.json, which shows how far the training is. It is not evidence."""
 

@@ -101,6 +101,10 @@ class Config:
         PATTERNS["storagePath"], "an absolute folder or a URI, such as s3://bucket/runs"
     )
     run_name: str = _text(PATTERNS["runName"], "1 to 63 characters of a-z, 0-9 and -")
+    # The largest message of a sweep of all_reduce after the training; 0 for no sweep.
+    all_reduce_mebibytes: int = _integer(0, 0)
+    # The step after which the last rank kills itself, to measure a recovery; 0 for never.
+    kill_at_step: int = _integer(0, 0)
 
     @property
     def warmup_steps(self) -> int:
@@ -169,6 +173,11 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
             f"worldSize is {config.world_size}: give nodes x gpusPerNode = "
             f"{config.nodes * config.gpus_per_node}, one rank for each GPU"
         )
+    if config is not None and config.kill_at_step and not _can_recover(config):
+        problems.append(
+            f"killAtStep is {config.kill_at_step}: give a step between checkpointEvery and steps, and "
+            "maxFailures of 1 or more, so that the run continues at a checkpoint"
+        )
     if config is not None and config.strategy == "fsdp1":
         # Without a GPU, Ray Train's FSDP1 raises; with one rank it silently does not shard.
         if config.device != "cuda":
@@ -176,6 +185,11 @@ def _config(environment: Mapping[str, str], problems: list[str]) -> Config | Non
         if config.world_size == 1:
             problems.append("strategy is 'fsdp1': it needs a worldSize of 2 or more")
     return config
+
+
+def _can_recover(config: Config) -> bool:
+    saved = 0 < config.checkpoint_every < config.kill_at_step
+    return saved and config.kill_at_step < config.steps and config.max_failures > 0
 
 
 def _decode(values: dict[str, Any], problems: list[str]) -> Config | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -38,8 +39,10 @@ def train(options: dict[str, Any]) -> dict[str, Any] | None:
     result = run(
         settings.config, placement.rank, placement.world_size, device, report, options["starts"]
     )
-    short = {name: value for name, value in result.items() if name != "stepSeconds"}
-    _print(f"SUCCESS rank {placement.rank} of {placement.world_size}: " + json.dumps(short))
+    _print(
+        f"SUCCESS rank {placement.rank} of {placement.world_size}: "
+        + json.dumps(evidence.short(result))
+    )
     if placement.rank != 0:
         return None
     evidence.write_json(directory / "result.json", result)
@@ -78,7 +81,7 @@ def run(
     import torch
     from torch import distributed
 
-    from raytrain_job import checkpoint, data
+    from raytrain_job import bandwidth, checkpoint, data
     from raytrain_job.metrics import Kernels, StepClock
     from raytrain_job.parallel import autocast, parallel_model
 
@@ -127,6 +130,9 @@ def run(
                 if step >= warm:
                     saving += time.monotonic() - began
                     clock.skip()
+            if step + 1 == config.kill_at_step and rank == world_size - 1 and first == 0:
+                checkpoint.wait_until_recorded()
+                os.kill(os.getpid(), signal.SIGKILL)
     _synchronize(device)
     seconds = time.monotonic() - started - saving
 
@@ -144,6 +150,10 @@ def run(
         "resumedAtStep": first,
         "split": kernels.split(),
     }
+    if config.all_reduce_mebibytes:
+        result["allReduce"] = bandwidth.sweep(
+            config.all_reduce_mebibytes, device, lambda: _synchronize(device)
+        )
     result |= _efficiency(config, world_size, device, measured / seconds)
     if history is not None:
         result |= _recovery(history, first, resumed_at, config.steps, seconds / measured)

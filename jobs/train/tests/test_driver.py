@@ -45,6 +45,12 @@ class ClusterTest(unittest.TestCase):
                 else:
                     self.assertRegex(problem or "", want)
 
+    def test_one_node_of_several_is_enough_for_a_run_on_one(self) -> None:
+        one = config(nodes=1, worldSize=4)
+        self.assertIsNone(missing_gpus(one, [HEAD, WORKER, WORKER]))
+        small = {"Alive": True, "Resources": {"GPU": 2.0}}
+        self.assertRegex(missing_gpus(one, [HEAD, small, small]) or "", r"required: 1 nodes with 4")
+
     def test_waits_for_the_last_node(self) -> None:
         answers = iter([[HEAD, WORKER], [HEAD, WORKER, WORKER]])
         with mock.patch("time.sleep"):
@@ -88,5 +94,7 @@ class EntryTest(unittest.TestCase):
         self.assertNotIn("Traceback", errors.getvalue())
 
     def test_result_line(self) -> None:
-        name, _, text = result_line({"steps": 50, "stepSeconds": [0.1]}).partition(" ")
+        name, _, text = result_line({"steps": 50, "stepSeconds": [0.1], "allReduce": []}).partition(
+            " "
+        )
         self.assertEqual(("RAYTRAIN_RESULT", {"steps": 50}), (name, json.loads(text)))

@@ -30,7 +30,7 @@ def rank_main(rank: int, port: int, output: str) -> None:
     distributed.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=RANKS
     )
-    settings = replace(config(steps=20), world_size=RANKS)
+    settings = replace(config(steps=20, allReduceMebibytes=1), world_size=RANKS)
     # Ray Train replaces print by one that writes each line twice.
     with (
         Path(output, f"{rank}.out").open("w", encoding="utf-8") as out,
@@ -79,6 +79,12 @@ class RunTest(unittest.TestCase):
             {result["finalLoss"] for result in results},
             "the loss is of all ranks",
         )
+        self.assertEqual([1 << 16, 1 << 18, 1 << 20], [one["bytes"] for one in first["allReduce"]])
+        for one in first["allReduce"]:
+            # Each rank of a ring of four sends and receives three quarters twice.
+            self.assertAlmostEqual(
+                1.5 * one["bytes"] / one["seconds"], one["busBytesPerSecond"], delta=1e6
+            )
         steps = [line.partition(":")[0] for line in printed[0]]
         self.assertEqual([f"step {step} of 20" for step in (1, *range(2, 21, 2))], steps)
         self.assertEqual([[]] * (RANKS - 1), printed[1:], "only rank 0 prints")

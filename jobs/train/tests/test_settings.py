@@ -34,6 +34,9 @@ class SettingsTest(unittest.TestCase):
             with self.subTest(steps=steps):
                 self.assertEqual(want, config(steps=steps).warmup_steps)
 
+    def test_a_rank_may_be_killed_after_a_checkpoint(self) -> None:
+        self.assertEqual(4, config(killAtStep=4, checkpointEvery=3, maxFailures=1).kill_at_step)
+
     def test_refuses(self) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             (
@@ -72,6 +75,11 @@ class SettingsTest(unittest.TestCase):
                 r"RAYTRAIN_CONFIG.storagePath is 'runs': give an absolute folder or a URI",
             ),
             ({"runName": "A b"}, r"RAYTRAIN_CONFIG.runName is 'A b'"),
+            ({"allReduceMebibytes": -1}, r"RAYTRAIN_CONFIG.allReduceMebibytes is -1"),
+            ({"killAtStep": 3, "maxFailures": 1}, r"killAtStep is 3: give a step between"),
+            ({"killAtStep": 3, "maxFailures": 1, "checkpointEvery": 3}, r"killAtStep is 3"),
+            ({"killAtStep": 10, "maxFailures": 1, "checkpointEvery": 3}, r"killAtStep is 10"),
+            ({"killAtStep": 4, "checkpointEvery": 3}, r"killAtStep is 4: .* maxFailures of 1"),
         ]
         for changes, want in cases:
             with self.subTest(changes=changes), self.assertRaisesRegex(SettingsError, want):

@@ -1,4 +1,6 @@
-package drill
+// Package localray starts a Ray cluster on this host: a head and several nodes, which Ray tells apart
+// by their loopback addresses.
+package localray
 
 import (
 	"context"
@@ -9,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,10 +20,24 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
 
-// cluster is a Ray head and one Ray node for each rank, all processes of this host. Each has its own
-// loopback address, because Ray tells nodes apart by address.
-type cluster struct {
-	ray   *rayapi.Client
+// Options configure a cluster.
+type Options struct {
+	// Python is an interpreter with Ray. It is also the jobs' command "python".
+	Python string
+	// Nodes is the number of nodes beside the head. Each declares one GPU to Ray.
+	Nodes int
+	// GPUs is the number of GPUs of this host, which the nodes share.
+	GPUs int
+	// Environment is added to that of all processes, as NAME=VALUE.
+	Environment []string
+	// Log shows one line of progress.
+	Log func(line string)
+}
+
+// Cluster is a Ray head and its nodes, all processes of this host.
+type Cluster struct {
+	// Ray is a client of the head.
+	Ray   *rayapi.Client
 	nodes []*node
 }
 
@@ -40,18 +57,18 @@ const (
 	startPoll   = 500 * time.Millisecond
 )
 
-// startCluster starts the cluster in a folder, whose path must be short: Ray creates Unix sockets
-// below it, and their names are limited to 107 bytes. Close the cluster even after an error.
-func startCluster(ctx context.Context, options Options, folder string) (*cluster, error) {
+// Start starts a cluster in a folder, whose path must be short: Ray creates Unix sockets below it, and
+// their names are limited to 107 bytes. Close the cluster even after an error.
+func Start(ctx context.Context, options Options, folder string) (*Cluster, error) {
 	if err := linkPython(options.Python, folder); err != nil {
-		return &cluster{}, err
+		return &Cluster{}, err
 	}
-	ports, err := freePorts(4 + options.Ranks)
+	ports, err := freePorts(4 + options.Nodes)
 	if err != nil {
-		return &cluster{}, err
+		return &Cluster{}, err
 	}
 	head, dashboard := net.JoinHostPort("127.0.0.2", ports[0]), net.JoinHostPort("127.0.0.2", ports[1])
-	c := &cluster{ray: rayapi.New(rayapi.Options{
+	c := &Cluster{Ray: rayapi.New(rayapi.Options{
 		BaseURL: "http://" + dashboard, Transport: &http.Transport{Proxy: nil},
 	})}
 	flags := []string{
@@ -62,21 +79,21 @@ func startCluster(ctx context.Context, options Options, folder string) (*cluster
 	if err := c.startHead(ctx, options, folder, flags); err != nil {
 		return c, err
 	}
-	for rank := range options.Ranks {
+	for i := range options.Nodes {
 		// NCCL takes ranks with different host ids for ranks on different hosts, and uses its network
 		// between them.
-		environment := []string{"NCCL_HOSTID=raytrain-drill-" + strconv.Itoa(rank)}
+		environment := []string{"NCCL_HOSTID=raytrain-drill-" + strconv.Itoa(i)}
 		if options.GPUs > 0 {
-			environment = append(environment, "CUDA_VISIBLE_DEVICES="+strconv.Itoa(rank%options.GPUs))
+			environment = append(environment, "CUDA_VISIBLE_DEVICES="+strconv.Itoa(i%options.GPUs))
 		}
-		err := c.start(options, filepath.Join(folder, strconv.Itoa(rank)), environment,
-			"--address="+head, fmt.Sprintf("--node-ip-address=127.0.0.%d", 3+rank),
-			"--dashboard-agent-listen-port="+ports[4+rank], "--num-cpus=2", "--num-gpus=1")
+		err := c.start(options, filepath.Join(folder, strconv.Itoa(i)), environment,
+			"--address="+head, fmt.Sprintf("--node-ip-address=127.0.0.%d", 3+i),
+			"--dashboard-agent-listen-port="+ports[4+i], "--num-cpus=2", "--num-gpus=1")
 		if err != nil {
 			return c, err
 		}
 	}
-	return c, c.await(ctx, 1+options.Ranks)
+	return c, c.await(ctx, 1+options.Nodes)
 }
 
 // linkPython makes bin/python in the folder the chosen interpreter. A script and not a link, because a
@@ -104,7 +121,7 @@ func linkPython(python, folder string) error {
 // 15 to 30 s, which happens on a loaded machine.
 const headStarts = 3
 
-func (c *cluster) startHead(ctx context.Context, options Options, folder string, flags []string) error {
+func (c *Cluster) startHead(ctx context.Context, options Options, folder string, flags []string) error {
 	for i := 1; ; i++ {
 		err := c.start(options, filepath.Join(folder, "h"+strconv.Itoa(i)), nil, flags...)
 		if err == nil {
@@ -114,13 +131,13 @@ func (c *cluster) startHead(ctx context.Context, options Options, folder string,
 			return err
 		}
 		options.Log(fmt.Sprintf("Ray's head did not start (start %d of %d)", i, headStarts))
-		c.close()
+		c.Close()
 		c.nodes = nil
 	}
 }
 
 // start starts one Ray node in a process group of its own.
-func (c *cluster) start(options Options, folder string, environment []string, flags ...string) error {
+func (c *Cluster) start(options Options, folder string, environment []string, flags ...string) error {
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		return fmt.Errorf("creating Ray's folder: %w", err)
 	}
@@ -131,11 +148,11 @@ func (c *cluster) start(options Options, folder string, environment []string, fl
 	defer output.Close()
 	flags = append([]string{"-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats",
 		"--object-store-memory=134217728", "--temp-dir=" + folder}, flags...)
-	command := exec.Command(options.Python, flags...) //nolint:noctx // close ends it, with its children
+	command := exec.Command(options.Python, flags...) //nolint:noctx // Close ends it, with its children
 	// The job's command is "python".
 	command.Env = append(withoutRay(os.Environ()), "PATH="+filepath.Join(filepath.Dir(folder), "bin")+
 		string(os.PathListSeparator)+os.Getenv("PATH"))
-	command.Env = append(command.Env, environment...)
+	command.Env = slices.Concat(command.Env, options.Environment, environment)
 	command.Stdout, command.Stderr = output, output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
@@ -170,7 +187,7 @@ func withoutRay(environment []string) []string {
 var errRayStart = errors.New("starting Ray on this host")
 
 // await waits until that many nodes are alive.
-func (c *cluster) await(ctx context.Context, want int) error {
+func (c *Cluster) await(ctx context.Context, want int) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
@@ -199,15 +216,15 @@ func (c *cluster) await(ctx context.Context, want int) error {
 }
 
 // list returns the nodes, without waiting long for a head that does not listen yet.
-func (c *cluster) list(ctx context.Context) ([]rayapi.Node, error) {
+func (c *Cluster) list(ctx context.Context) ([]rayapi.Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return c.ray.Nodes(ctx)
+	return c.Ray.Nodes(ctx)
 }
 
-// close ends every process of the cluster. `ray start --block` ends its children when it gets
+// Close ends every process of the cluster. `ray start --block` ends its children when it gets
 // SIGTERM; what is left of its group after stopTimeout is killed.
-func (c *cluster) close() {
+func (c *Cluster) Close() {
 	for i := len(c.nodes) - 1; i >= 0; i-- {
 		n := c.nodes[i]
 		_ = n.command.Process.Signal(syscall.SIGTERM) //nolint:errcheck // it may have ended
