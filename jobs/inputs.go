@@ -27,6 +27,7 @@ type Inputs struct {
 	Entrypoint            string            `pulumi:"entrypoint,optional"`
 	WorkingDir            string            `pulumi:"workingDir,optional"`
 	WorkingDirDigest      string            `pulumi:"workingDirDigest,optional"`
+	Pip                   []string          `pulumi:"pip,optional"`
 	Expectations          Expectations      `pulumi:"expectations"`
 	StartupSeconds        int               `pulumi:"startupSeconds"`
 	DeadlineSeconds       int               `pulumi:"deadlineSeconds"`

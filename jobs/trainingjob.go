@@ -56,6 +56,9 @@ type TrainingJobArgs struct {
 	WorkingDir string `pulumi:"workingDir,optional"`
 	// WorkingDirDigest is script.Digest of WorkingDir. NewTrainingJob sets it. Proof.
 	WorkingDirDigest string `pulumi:"workingDirDigest,optional"`
+	// Pip are the Python packages that each node installs for Entrypoint, as script.ReadRequirements
+	// returns them; empty for none. Proof.
+	Pip []string `pulumi:"pip,optional"`
 	// Expectations is what the gate requires. Proof.
 	Expectations Expectations `pulumi:"expectations"`
 

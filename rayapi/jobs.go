@@ -44,19 +44,40 @@ type Job struct {
 	Metadata     map[string]string `json:"metadata"`
 }
 
-// RuntimeEnv is the part of Ray's runtime environment that is used here. pip is left out on purpose:
-// it hangs without internet access (ray#26332), and packages belong in the image.
+// RuntimeEnv is the part of Ray's runtime environment that is used here.
 type RuntimeEnv struct {
 	// WorkingDir is a package's URI, from PackageURI.
 	WorkingDir string `json:"working_dir,omitempty"`
 	// PyModules are URIs of packages whose top folder is on Python's path in every process.
 	PyModules []string `json:"py_modules,omitempty"`
+	// Pip installs Python packages on each node before the job starts; nil for none. Without access to
+	// a package index it only fails after minutes (ray#26332): large packages belong in the image.
+	Pip *Pip `json:"pip,omitempty"`
 	// SetupHook is a function, as "module.function", that each worker process calls before any code
 	// of the job. The driver does not.
 	SetupHook string `json:"worker_process_setup_hook,omitempty"`
 	// EnvVars are set in the driver, tasks and Train workers. Anyone who may read a job can see them:
 	// no secrets.
 	EnvVars map[string]string `json:"env_vars,omitempty"`
+}
+
+// Pip is what `pip install` gets on each node. Ray installs into a virtual environment that also sees the
+// packages of the image.
+type Pip struct {
+	// Packages are lines of a requirements file. Anyone who may read a job can see them.
+	Packages []string `json:"packages"`
+	// InstallOptions replace Ray's options of `pip install`; nil for Ray's.
+	InstallOptions []string `json:"pip_install_options,omitempty"`
+}
+
+// HashedPip returns the Pip for lines that all have a hash, which pip then requires; nil for none.
+func HashedPip(lines []string) *Pip {
+	if len(lines) == 0 {
+		return nil
+	}
+	return &Pip{Packages: lines, InstallOptions: []string{
+		"--require-hashes", "--disable-pip-version-check", "--no-cache-dir",
+	}}
 }
 
 // Submission is a request to run a job. It reserves no resources for the driver, so the driver runs

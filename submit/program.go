@@ -37,6 +37,9 @@ type program struct {
 // program returns what Ray runs, or an error if the job's folder, environment or training is
 // invalid.
 func (j Job) program(id script.Identity) (program, error) {
+	if err := script.CheckRequirements(j.Requirements); err != nil {
+		return program{}, err
+	}
 	if j.Training != nil {
 		return j.training(id)
 	}

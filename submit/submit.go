@@ -32,6 +32,9 @@ type Job struct {
 	WorkingDir string
 	// Environment holds variables of all processes. Ray shows them to everyone who can read a job.
 	Environment map[string]string
+	// Requirements are Python packages that are installed on each node, as script.ReadRequirements
+	// returns them; empty for none.
+	Requirements []string
 	Expected
 }
 
@@ -113,7 +116,7 @@ func (s Submitter) Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, err
 	}
 	env, err := s.Ray.Upload(ctx, rayapi.RuntimeEnv{
-		EnvVars: program.environment, SetupHook: program.hook,
+		EnvVars: program.environment, SetupHook: program.hook, Pip: rayapi.HashedPip(job.Requirements),
 	}, program.code, program.modules...)
 	if err != nil {
 		return Result{}, err

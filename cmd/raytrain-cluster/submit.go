@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/exit"
+	"github.com/ray-train-efa/ray-train-efa/jobs/script"
 	"github.com/ray-train-efa/ray-train-efa/nccl/render"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/evidence"
@@ -51,6 +52,7 @@ type submitFlags struct {
 	place       place
 	job         submit.Job
 	environment []string
+	pip         string
 	attach      string
 	evidenceDir string
 	onInterrupt string
@@ -81,6 +83,7 @@ func newSubmitCommand() *cobra.Command {
 	flags.place.register(set)
 	set.StringVar(&flags.job.WorkingDir, "working-dir", "", "local folder that COMMAND runs in; uploaded, at most 100 MiB")
 	set.StringArrayVar(&flags.environment, "env", nil, "set a variable in all processes: NAME=VALUE; no secrets")
+	set.StringVar(&flags.pip, "pip", "", "requirements file with hashes, whose packages each node installs")
 	set.IntVar(&flags.job.WorldSize, "world-size", 0, "number of ranks that the run must have")
 	set.IntVar(&flags.job.Nodes, "nodes", 0, "number of nodes that the run must use")
 	set.StringVar(&flags.job.Provider, "provider", "efa", "libfabric provider that the run must use")
@@ -156,6 +159,13 @@ func (f *submitFlags) judge(command *cobra.Command, submitter submit.Submitter, 
 	var err error
 	if f.job.Environment, err = variables(f.environment); err != nil {
 		return submit.Result{}, err
+	}
+	if f.pip != "" {
+		requirements, err := script.ReadRequirements(f.pip)
+		if err != nil {
+			return submit.Result{}, fmt.Errorf("flag --pip: %w", err)
+		}
+		f.job.Requirements = requirements
 	}
 	return submitter.Run(command.Context(), f.job)
 }

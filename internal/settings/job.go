@@ -17,6 +17,8 @@ type Job struct {
 	Entrypoint string
 	// WorkingDir is the local folder that Entrypoint runs in; empty for none.
 	WorkingDir string
+	// Pip is the local file with the Python packages of Entrypoint; empty for none.
+	Pip string
 	// StartupSeconds is how long nodes, devices and pods may take until they are ready for the job.
 	StartupSeconds int
 	// DeadlineSeconds is the job's time limit. At the limit the job is stopped and its evidence so
@@ -91,6 +93,13 @@ func jobFields() []Field {
 				"A changed file runs the job again.",
 			Allowed: "a folder, relative to the project or absolute, or empty if the image has the script",
 			set:     optional(nonEmpty(func(s *Settings) *string { return &s.Job.WorkingDir })),
+		},
+		{
+			Key: "job.pip", Type: String, Example: "requirements.txt",
+			Description: "Local requirements file with the Python packages of your own script. Each node " +
+				"installs them before the job. Each package must have a hash.",
+			Allowed: "a file, relative to the project or absolute, or empty for the image's packages",
+			set:     optional(nonEmpty(func(s *Settings) *string { return &s.Job.Pip })),
 		},
 		{
 			Key: "job.startupSeconds", Type: Integer, Default: "1200",

@@ -199,14 +199,17 @@ func edits(a, b string) int {
 // reverse: such a setting would change nothing.
 func scriptProblems(s Settings, set map[string]string) Problems {
 	if s.Job.Entrypoint == "" {
-		if s.Job.WorkingDir == "" {
-			return nil
+		var problems Problems
+		for _, unused := range [][2]string{{"job.workingDir", s.Job.WorkingDir}, {"job.pip", s.Job.Pip}} {
+			if unused[1] != "" {
+				problems = append(problems, Problem{
+					Key: unused[0], Value: unused[1],
+					Cause: "the built-in training does not use it, and job.entrypoint is not set",
+					Next:  "pulumi config set --path job.entrypoint 'python train.py'",
+				})
+			}
 		}
-		return Problems{{
-			Key: "job.workingDir", Value: s.Job.WorkingDir,
-			Cause: "the built-in training does not use it, and job.entrypoint is not set",
-			Next:  "pulumi config set --path job.entrypoint 'python train.py'",
-		}}
+		return problems
 	}
 	var problems Problems
 	keys := []string{"job.batchSize", "job.model", "job.sequenceLength", "job.steps"}

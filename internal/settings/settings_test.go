@@ -112,8 +112,11 @@ func TestAScriptAndTheBuiltInTrainingExclude(t *testing.T) {
 	}
 	assert.NotContains(t, err.Error(), "job.device")
 
-	_, err = Parse(config(t, map[string]string{"job.workingDir": "train"}))
-	require.ErrorContains(t, err, "job.entrypoint is not set")
+	for _, key := range []string{"job.workingDir", "job.pip"} {
+		_, err = Parse(config(t, map[string]string{key: "train"}))
+		require.ErrorContains(t, err, key)
+		require.ErrorContains(t, err, "job.entrypoint is not set")
+	}
 }
 
 func TestFSDP1NeedsGPUs(t *testing.T) {
@@ -189,6 +192,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"job.maxFailures":            {"-1", "101"},
 		"job.entrypoint":             {" "},
 		"job.workingDir":             {" "},
+		"job.pip":                    {" "},
 		"job.startupSeconds":         {"9", "7201"},
 		"job.deadlineSeconds":        {"9", "1h", "86401"},
 		"job.environment":            {"NCCL_NET=x", `["a"]`, `{"A B":"c"}`, `{"A":null}`, `{"A":["b"]}`, `{"A":{}}`, "null", `{"1A":"b"}`, `{"A-B":"c"}`, `{"A.B":"c"}`, `{"":"c"}`, `{"A":"b"} x`},

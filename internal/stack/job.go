@@ -1,12 +1,15 @@
 package stack
 
 import (
+	"fmt"
+
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
 	"github.com/ray-train-efa/ray-train-efa/cluster"
 	"github.com/ray-train-efa/ray-train-efa/internal/capacity"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
+	"github.com/ray-train-efa/ray-train-efa/jobs/script"
 	"github.com/ray-train-efa/ray-train-efa/jobs/train"
 	"github.com/ray-train-efa/ray-train-efa/workloads"
 )
@@ -21,6 +24,13 @@ func newJob(
 ) (*jobs.TrainingJob, error) {
 	if !s.Job.Enabled {
 		return nil, nil //nolint:nilnil // no job is no error
+	}
+	var packages []string
+	if s.Job.Pip != "" {
+		var err error
+		if packages, err = script.ReadRequirements(s.Job.Pip); err != nil {
+			return nil, fmt.Errorf("checking job.pip: %w", err)
+		}
 	}
 	return jobs.NewTrainingJob(ctx, "gate", &jobs.TrainingJobArgs{
 		Kubeconfig:            made.Kubeconfig,
@@ -37,6 +47,7 @@ func newJob(
 		Training:              training(s.Job),
 		Entrypoint:            s.Job.Entrypoint,
 		WorkingDir:            s.Job.WorkingDir,
+		Pip:                   packages,
 		Expectations: jobs.Expectations{
 			WorldSize: s.GPU.Nodes * plan.GPU.GPUs, Nodes: s.GPU.Nodes,
 			GPUsPerNode: plan.GPU.GPUs, EFAPerNode: plan.GPU.EFAInterfaces,

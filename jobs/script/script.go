@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -64,6 +65,17 @@ func Entrypoint(command string, limit time.Duration) string {
 		int(limit.Seconds()), strings.ReplaceAll(command, "'", `'\''`))
 }
 
+// secretWords are the words of names of secrets, such as AWS_SECRET_ACCESS_KEY.
+var secretWords = regexp.MustCompile(
+	`(?i)(^|_)(SECRET|PASSWORD|PASSWD|TOKEN|CREDENTIALS?|APIKEY|(API|ACCESS|PRIVATE|AUTH)_KEY)(_|$)`)
+
+// secretName reports whether a variable of this name holds a secret. The path of a file is none.
+func secretName(name string) bool {
+	upper := strings.ToUpper(name)
+	return secretWords.MatchString(name) &&
+		!strings.HasSuffix(upper, "_FILE") && !strings.HasSuffix(upper, "_PATH")
+}
+
 // ErrEnvironment is wrapped by the errors of CheckEnvironment.
 var ErrEnvironment = errors.New("this variable is not allowed")
 
@@ -81,6 +93,10 @@ func CheckEnvironment(own map[string]string) error {
 			refuse(name, "a name has no space and no =")
 		case strings.HasPrefix(name, "RAYTRAIN_") || strings.HasPrefix(name, "RAY_AUTH_"):
 			refuse(name, "names with RAYTRAIN_ and RAY_AUTH_ are reserved")
+		case secretName(name) || hasPassword(own[name]):
+			refuse(name, "it looks like a secret, and Ray shows a job's variables to everyone who can read jobs; "+
+				"next: put it into a Kubernetes Secret and the Secret into the pods (envFrom): "+
+				"the ranks have the variables of their pod")
 		case name == "NCCL_DEBUG_SUBSYS":
 			refuse(name, "it hides lines that the verdict needs")
 		case name == "NCCL_DEBUG_FILE":

@@ -89,7 +89,9 @@ func proofValues(in jobs.Inputs, code Code) []value {
 		{name: "expectations.requireEfaCounters", value: expectations.RequireEFACounters},
 		{name: "expectations.requireFiInfo", value: expectations.RequireFIInfo},
 	}
-	values = append(values, value{name: "workingDir", value: in.WorkingDirDigest, unset: ""})
+	values = append(values,
+		value{name: "workingDir", value: in.WorkingDirDigest, unset: ""},
+		value{name: "pip", value: strings.Join(in.Pip, "\n"), unset: ""})
 	for name, text := range in.Environment {
 		values = append(values, value{name: "environment." + name, value: text})
 	}

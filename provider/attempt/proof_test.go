@@ -126,6 +126,8 @@ func fill(field reflect.Value, next *int, want int) {
 			field.SetBool(true)
 		case reflect.Map:
 			field.Set(reflect.ValueOf(map[string]string{"changed": "1"}))
+		case reflect.Slice:
+			field.Set(reflect.ValueOf([]string{"changed"}))
 		}
 	}
 	*next++
@@ -189,6 +191,7 @@ func TestProofOfAScript(t *testing.T) {
 	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.Entrypoint = "python other.py" }, fixedCode))
 	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.WorkingDirDigest = "d2" }, fixedCode))
 	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.WorkingDirDigest = "" }, fixedCode))
+	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.Pip = []string{"einops==0.8.1"} }, fixedCode))
 	assert.NotEqual(t, base, hash(func(in *jobs.Inputs) { in.Training.Device = train.CUDA }, fixedCode))
 
 	legacy, err := NewProof(script, Code{Revision: legacyRevision, Entrypoint: "python -m raytrain_job"})

@@ -83,6 +83,7 @@ var rules = []rule{
 	{"evidenceDir", notEmpty(func(in jobs.Inputs) string { return in.EvidenceDir })},
 	{"training", checkTraining},
 	{"workingDir", checkWorkingDir},
+	{"pip", checkPip},
 	{"expectations", checkExpectations},
 }
 
@@ -148,6 +149,19 @@ func checkWorkingDir(in jobs.Inputs, _ property.Value) string {
 		return "only an entrypoint uses it; next: set entrypoint, such as \"python train.py\""
 	case (in.WorkingDir == "") != (in.WorkingDirDigest == ""):
 		return "workingDirDigest must be set with workingDir; next: declare the job with NewTrainingJob, which sets it"
+	}
+	return ""
+}
+
+// checkPip requires packages with hashes, and a command that uses them.
+func checkPip(in jobs.Inputs, value property.Value) string {
+	switch err := script.CheckRequirements(in.Pip); {
+	case value.HasSecrets():
+		return "must not contain secrets: Ray shows a job's packages to everyone who can read jobs"
+	case len(in.Pip) > 0 && in.Entrypoint == "":
+		return "only an entrypoint uses it; next: set entrypoint, such as \"python train.py\""
+	case err != nil:
+		return oneLine(err)
 	}
 	return ""
 }

@@ -40,6 +40,8 @@ func TestCheckNamesEveryBadInput(t *testing.T) {
 		{"training", set("training", "steps", property.New(0.0)), "steps 0"},
 		{"training", set("training", "model", property.New("")), "model"},
 		{"workingDir", put("workingDir", property.New("train")), "set entrypoint"},
+		{"pip", put("pip", property.New([]property.Value{property.New("einops")})), "set entrypoint"},
+		{"environment", set("environment", "WANDB_API_KEY", property.New("x")), "Kubernetes Secret"},
 		{"expectations", set("expectations", "worldSize", property.New(7.0)), "is 8"},
 		{"expectations", set("expectations", "nodes", property.New(1.0)), "2 or more"},
 		{"expectations", set("expectations", "provider", property.New("tcp")), `"efa"`},

@@ -54,7 +54,9 @@ func (o operation) script(
 	if err != nil {
 		return "", rayapi.RuntimeEnv{}, err
 	}
-	env, err := ray.Upload(ctx, rayapi.RuntimeEnv{EnvVars: environment, SetupHook: script.Hook}, packed.Zip, hook)
+	env, err := ray.Upload(ctx, rayapi.RuntimeEnv{
+		EnvVars: environment, SetupHook: script.Hook, Pip: rayapi.HashedPip(o.in.Pip),
+	}, packed.Zip, hook)
 	return script.Entrypoint(o.in.Entrypoint, o.ownDeadline()), env, err
 }
 

@@ -51,6 +51,8 @@ func onlyLogs(node, name string, text []byte) (string, []byte) {
 func TestAScriptIsJudged(t *testing.T) {
 	t.Parallel()
 	w, folder := newScriptWorld(t)
+	requirement := "einops==0.8.1 --hash=sha256:" + strings.Repeat("0", 64)
+	w.inputs["pip"] = property.New([]property.Value{property.New(requirement)})
 	require.NoError(t, w.up())
 	assert.Equal(t, "efa", w.text("verdict"))
 	assert.InDelta(t, 8, w.state.Get("worldSize").AsNumber(), 0)
@@ -59,6 +61,9 @@ func TestAScriptIsJudged(t *testing.T) {
 	assert.Contains(t, sent.Entrypoint, "timeout --kill-after=30 420 sh -c 'python train.py")
 	assert.Equal(t, script.Hook, sent.RuntimeEnv.SetupHook)
 	require.Len(t, sent.RuntimeEnv.PyModules, 1)
+	require.NotNil(t, sent.RuntimeEnv.Pip)
+	assert.Equal(t, []string{requirement}, sent.RuntimeEnv.Pip.Packages)
+	assert.Contains(t, sent.RuntimeEnv.Pip.InstallOptions, "--require-hashes")
 	assert.Equal(t, "Libfabric", sent.RuntimeEnv.EnvVars["NCCL_NET"])
 	assert.NotContains(t, sent.RuntimeEnv.EnvVars, "RAYTRAIN_CONFIG")
 	files, err := script.Pack(folder)
@@ -111,6 +116,10 @@ func TestCheckOfAScript(t *testing.T) {
 		return response.Failures
 	}
 	assert.Empty(t, check(), "the built-in training's values are not used")
+	w.inputs["pip"] = property.New([]property.Value{property.New("einops==0.8.1")})
+	require.Len(t, check(), 1)
+	assert.Contains(t, check()[0].Reason, "no --hash=sha256")
+	delete(w.inputs, "pip")
 	w.inputs["workingDirDigest"] = property.New("")
 	require.Len(t, check(), 1)
 	assert.Contains(t, check()[0].Reason, "NewTrainingJob")
