@@ -1,6 +1,17 @@
 // Package rayapi is a client of the HTTP APIs that Ray's dashboard serves on the head: jobs,
 // packages, cluster state and log files. It works around errors of those APIs (Ray 2.58.0) and
-// returns typed results and errors. It reaches the head through the transport that it is given.
+// returns typed results and errors.
+//
+// A Client has no connection of its own. A [Dialer] makes one for each request: a *net.Dialer to the
+// host of a URL, [Unix] to a socket, and package forward to the head's pod in a Kubernetes cluster. A
+// connection that breaks therefore fails one request. Requests that are safe to repeat are repeated for
+// about 30 s, so that a head that restarts, or is busy, is no error. [Client.Submit] runs a job at most
+// once, also when the reply is lost.
+//
+// Errors are told apart with errors.Is: [ErrNotFound], [ErrUnauthorized], [ErrUnreachable] and the others
+// of this package. An *[APIError] has the status and the text of a reply.
+//
+// Package raytest is a Ray head for tests.
 package rayapi
 
 import (

@@ -37,10 +37,15 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
+	"github.com/ray-train-efa/ray-train-efa/rayapi/forward"
+	"github.com/ray-train-efa/ray-train-efa/rayapi/raytest"
 )
+
+var _ rayapi.Dialer = (*forward.Dialer)(nil)
 
 func main() {
 	client := rayapi.New(rayapi.Options{Dialer: rayapi.Unix{Path: os.Args[1]}})
+	defer raytest.New().Close()
 	_, err := client.Version(context.Background())
 	judged, judgeErr := nccl.Judge(context.Background(), []nccl.Source{nccl.BytesSource("a", nil)}, nccl.Options{})
 	fmt.Println(err, judged.Verdict, judgeErr)
