@@ -87,7 +87,7 @@ func missingRanks(r report.Report) []int {
 // communicatorTable lists the communicators in their order.
 func communicatorTable(r report.Report, most int) table {
 	t := table{Title: "Communicators", Header: []string{
-		"communicator", "run", "size", "ranks seen", "nodes", "network", "provider", "channels",
+		"communicator", "run", "size", "ranks seen", "nNodes", "network", "provider", "channels",
 		"connected",
 	}}
 	for _, c := range r.Communicators {

@@ -74,7 +74,8 @@ func noteForms() []form {
 		{lead: "NET/OFI Couldn't find any optimal provider", code: finding.NoEligibleProvider, fails: true, example: "NET/OFI Couldn't find any optimal provider"},
 		{lead: "NET/OFI Could not find any optimal provider", code: finding.NoEligibleProvider, fails: true, example: "NET/OFI Could not find any optimal provider supporting GPUDirect RDMA"},
 		{lead: "NET/OFI Only EFA provider is supported", code: finding.EFADeviceMissing, fails: true, example: "NET/OFI Only EFA provider is supported"},
-		{lead: "NET/OFI Setting provider_filter to efa", parse: parseFilter, example: "NET/OFI Setting provider_filter to efa"},
+		{lead: "NET/OFI Setting provider_filter to efa", parse: parseNothing, example: "NET/OFI Setting provider_filter to efa"},
+		{lead: "NET/OFI GIN only supports RDMA", parse: parseNothing, example: "NET/OFI GIN only supports RDMA transport protocol."},
 		{lead: "NET/OFI EFA provider requires at least libfabric", code: finding.LibfabricTooOld, fails: true, example: "NET/OFI EFA provider requires at least libfabric version 1.18.0."},
 		{lead: "NET/OFI Unable to find a protocol that worked", code: finding.PluginInitFailed, fails: true, example: "NET/OFI Unable to find a protocol that worked.  Failing initialization."},
 		{lead: "NET/OFI Failed to initialize ", has: "protocol", code: finding.PluginInitFailed, fails: true, example: "NET/OFI Failed to initialize sendrecv protocol"},
@@ -216,9 +217,9 @@ func parseLoadError(msg []byte, e *Event) bool {
 	return true
 }
 
-// parseFilter notes that only EFA is acceptable: with no provider after it, the
-// device is what is missing.
-func parseFilter(_ []byte, e *Event) bool {
+// parseNothing reads a line that shows only that the plugin runs. GIN, for communication that kernels
+// start, is no part of NCCL's network transport.
+func parseNothing(_ []byte, e *Event) bool {
 	e.Kind, e.Code = KindNote, finding.None
 	return true
 }

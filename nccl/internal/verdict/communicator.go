@@ -65,7 +65,7 @@ func (j *runJudge) members(c *model.Communicator) {
 			j.block(finding.NodeMissing, noRank, model.Ref{File: c.Ranks[0].Views[0].Proc.File},
 				fmt.Sprintf("communicator %s: %d hosts in evidence, %d nodes", c.Key, h, c.Nodes))
 		}
-	} else if h := c.Hosts(); int32(h) < c.Nodes {
+	} else if one := c.DistinctHosts() < 2 && c.HostsCertain(); !one && int32(c.Hosts()) < c.Nodes {
 		j.found.add(finding.HostsShareName, noRank, c.Ranks[0].First(), "")
 	}
 	if c.Stale {
@@ -156,7 +156,11 @@ func (j *runJudge) unused(c *model.Communicator) {
 func joinCounts(nets map[string]int) string {
 	words := make([]string, 0, len(nets))
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
-		words = append(words, fmt.Sprintf("%s on %d ranks", name, nets[name]))
+		ranks := "ranks"
+		if nets[name] == 1 {
+			ranks = "rank"
+		}
+		words = append(words, fmt.Sprintf("%s on %d %s", name, nets[name], ranks))
 	}
 	return strings.Join(words, ", ")
 }

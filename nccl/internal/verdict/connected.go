@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/model"
 	"github.com/ray-train-efa/ray-train-efa/nccl/internal/record"
@@ -47,12 +49,16 @@ func (j *runJudge) connected(c *model.Communicator, rk *model.Rank, held map[*mo
 // not affect other networks.
 func efaOrOff(r *model.Rank) finding.Variant {
 	for _, v := range r.Views {
-		for i := range v.Tallies {
-			t := &v.Tallies[i]
-			if t.Medium == record.MediumNet && record.IsEFANetwork(record.NetworkOf(t.Label)) {
-				return finding.Plain
-			}
+		if slices.ContainsFunc(v.Tallies, mayBeEFA) {
+			return finding.Plain
 		}
 	}
 	return finding.OffEFA
+}
+
+// mayBeEFA reports whether channels use the plugin's network, and no other provider than efa was
+// selected before them.
+func mayBeEFA(t model.Tally) bool {
+	return t.Medium == record.MediumNet && record.IsEFANetwork(record.NetworkOf(t.Label)) &&
+		(t.Provider == "" || t.Provider == record.EFAProvider)
 }

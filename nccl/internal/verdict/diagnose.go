@@ -154,7 +154,7 @@ func diagnoseComm(c *model.Communicator, found *findings) {
 		for _, m := range rk.Views {
 			for i := range m.Tallies {
 				t := &m.Tallies[i]
-				if t.Medium != record.MediumNet || !record.IsEFANetwork(record.NetworkOf(t.Label)) {
+				if !mayBeEFA(*t) {
 					continue
 				}
 				mine += t.Count

@@ -72,10 +72,12 @@ func (j *runJudge) judge() report.Verdict {
 	}
 	j.checkExpected()
 	j.versions()
-	if !wide && j.efa+j.other+j.unknown == 0 {
-		j.block(finding.NoInterNode, noRank, model.Ref{}, "")
-	} else if j.efa+j.other+j.unknown == 0 {
+	switch {
+	case j.efa+j.other+j.unknown > 0, j.found.has(finding.OneHost):
+	case wide:
 		j.block(finding.NoTraffic, noRank, model.Ref{}, "")
+	default:
+		j.block(finding.NoInterNode, noRank, model.Ref{}, "")
 	}
 	return j.verdict()
 }
