@@ -37,6 +37,9 @@ type Args struct {
 	// PlacementGroupName is the placement group of the GPU nodes; nil for none.
 	PlacementGroupName pulumi.StringInput
 
+	// ReservationID is the capacity reservation that the stack made for the GPU nodes; nil for none.
+	ReservationID pulumi.StringInput
+
 	// GPU and System are the node groups.
 	GPU    settings.GPU
 	System settings.NodeGroup
@@ -45,6 +48,8 @@ type Args struct {
 	Tags map[string]string
 	// GPUType describes the GPU group's instance type.
 	GPUType capacity.InstanceType
+	// FastImagePull lets nodes pull the layers of an image in parallel.
+	FastImagePull bool
 	// Addons are the versions of the add-ons.
 	Addons settings.AddonVersions
 	// Protect makes Pulumi refuse to delete the control plane.
@@ -109,7 +114,7 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	c.Made = []pulumi.Resource{system, gpu.group, coredns}
 	c.Name = control.name
 	c.Kubeconfig = control.kubeconfig
-	c.LaunchTemplateVersion = gpu.launchTemplateVersion
+	c.LaunchTemplateVersion = gpu.checkedVersion()
 	c.GPUAMIRelease = gpu.group.ReleaseVersion
 	c.Kubernetes, err = b.kubernetesProvider(control)
 	if err != nil {

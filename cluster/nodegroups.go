@@ -3,12 +3,14 @@ package cluster
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/ec2"
 	awseks "github.com/pulumi/pulumi-aws/sdk/v6/go/aws/eks"
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws/iam"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
 
@@ -32,6 +34,29 @@ const (
 type gpuNodes struct {
 	group                 *awseks.NodeGroup
 	launchTemplateVersion pulumi.StringOutput
+}
+
+// CodeNodeGroup is the code of the refusal of a node group that has failed earlier.
+const CodeNodeGroup = "node-group-failed"
+
+// checkedVersion returns the version of the launch template. It is an error if the group failed
+// earlier: `pulumi refresh` takes the error out of the state, and the group then looks usable.
+func (n *gpuNodes) checkedVersion() pulumi.StringOutput {
+	checked := pulumi.All(n.launchTemplateVersion, n.group.Status, n.group.URN()).ApplyT(
+		func(values []any) (string, error) {
+			version, _ := values[0].(string)
+			if status, _ := values[1].(string); strings.HasSuffix(status, "_FAILED") {
+				return "", &refusal.Refusal{
+					Code:    CodeNodeGroup,
+					Summary: fmt.Sprintf("refused: the GPU node group is %s (%s)", status, CodeNodeGroup),
+					Cause:   "EKS does not repair a group that failed, and a refresh removed its error from the state",
+					Next:    fmt.Sprintf("pulumi up --replace '%v'", values[2]),
+					Billing: "the whole stack costs money until `pulumi destroy`",
+				}
+			}
+			return version, nil
+		})
+	return checked.(pulumi.StringOutput) //nolint:forcetypeassert // the type follows from the function's
 }
 
 // systemNodes creates the group of the head, the operator and CoreDNS.
@@ -61,6 +86,12 @@ func (b builder) gpuNodes(control *controlPlane, role *iam.Role, after []pulumi.
 	}
 	args := b.nodeGroup(control, role, b.args.GPU.NodeGroup, template)
 	args.AmiType = pulumi.String(gpuAMI)
+	if b.args.GPU.Capacity == settings.BlockCapacity {
+		args.CapacityType, args.InstanceTypes = pulumi.String("CAPACITY_BLOCK"), nil
+	}
+	if b.args.GPU.AutoRepair {
+		args.NodeRepairConfig = awseks.NodeGroupNodeRepairConfigArgs{Enabled: pulumi.Bool(true)}
+	}
 	args.Labels = pulumi.StringMap{
 		RoleLabel:       pulumi.String(GPURole),
 		GPUPresentLabel: pulumi.String("true"),

@@ -26,7 +26,8 @@ const cniPolicy = "iam::aws:policy/AmazonEKS_CNI_Policy"
 func nodePolicies() []struct{ name, policy string } {
 	return []struct{ name, policy string }{
 		{"nodes-worker", "iam::aws:policy/AmazonEKSWorkerNodePolicy"},
-		{"nodes-images", "iam::aws:policy/AmazonEC2ContainerRegistryReadOnly"},
+		// It also allows a pull-through cache of another registry.
+		{"nodes-images", "iam::aws:policy/AmazonEC2ContainerRegistryPullOnly"},
 	}
 }
 

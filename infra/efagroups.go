@@ -18,6 +18,9 @@ type EFAGroupsArgs struct {
 	VPCID pulumi.StringInput
 	// Placement says whether to create a placement group, or names an existing one.
 	Placement settings.Placement
+	// GPU is the node group, Zone where it starts.
+	GPU  settings.GPU
+	Zone pulumi.StringInput
 }
 
 // EFAGroups is the security group and the placement group of the GPU nodes.
@@ -28,6 +31,8 @@ type EFAGroups struct {
 	SecurityGroupID pulumi.StringOutput
 	// PlacementGroupName is the placement group of the GPU nodes; nil without one.
 	PlacementGroupName pulumi.StringInput
+	// ReservationID is the capacity reservation that the stack makes; nil without one.
+	ReservationID pulumi.StringInput
 	// Made holds the resources to depend on; see Network.Made.
 	Made []pulumi.Resource
 }
@@ -77,6 +82,7 @@ func NewEFAGroups(
 	g.SecurityGroupID = group.ID().ToStringOutput()
 	g.Made = []pulumi.Resource{group, ingress, egress}
 	outputs := pulumi.Map{"securityGroupId": g.SecurityGroupID}
+	var placementARN pulumi.StringPtrInput
 	switch args.Placement {
 	case settings.ClusterPlacement:
 		placement, err := ec2.NewPlacementGroup(ctx, "gpu", &ec2.PlacementGroupArgs{
@@ -86,11 +92,20 @@ func NewEFAGroups(
 		if err != nil {
 			return nil, fmt.Errorf("creating the placement group: %w", err)
 		}
-		g.PlacementGroupName = placement.Name
+		g.PlacementGroupName, placementARN = placement.Name, placement.Arn
 		g.Made = append(g.Made, placement)
 	case settings.NoPlacement:
 	default:
 		g.PlacementGroupName = pulumi.String(args.Placement)
+	}
+	if args.GPU.Capacity == settings.ReservedCapacity {
+		reservation, err := reserve(ctx, args, placementARN, parent)
+		if err != nil {
+			return nil, err
+		}
+		g.ReservationID = reservation.ID().ToStringOutput()
+		g.Made = append(g.Made, reservation)
+		outputs["reservationId"] = g.ReservationID
 	}
 	if g.PlacementGroupName != nil {
 		outputs["placementGroupName"] = g.PlacementGroupName

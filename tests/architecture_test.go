@@ -36,7 +36,8 @@ func parts() []part {
 			"internal/iampolicy", "internal/refusal", "internal/region", "internal/settings",
 		}},
 		{folder: "cluster", imports: []string{
-			"internal/capacity", "internal/iampolicy", "internal/region", "internal/settings", "infra",
+			"internal/capacity", "internal/iampolicy", "internal/refusal", "internal/region",
+			"internal/settings", "infra",
 		}},
 		{folder: "workloads", imports: []string{
 			"internal/capacity", "internal/image", "internal/refusal", "internal/region",

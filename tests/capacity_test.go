@@ -44,7 +44,7 @@ func TestCapacityCheckRefusesBeforeAnythingBills(t *testing.T) {
 		{"one zone only", nil, func(c *cloud) {
 			c.zones["g6.12xlarge"], c.zones["m7i.xlarge"] = []string{"us-east-2b"}, []string{"us-east-2b"}
 		}, capacity.CodeNotOffered, []string{"second zone"}},
-		{"too dear", map[string]string{"maxHourlyUsd": "9.55"}, nil, capacity.CodePrice, []string{"9.5548 USD per hour and 9.55 are allowed"}},
+		{"too dear", map[string]string{"maxHourlyUsd": "9.67"}, nil, capacity.CodePrice, []string{"9.6712 USD per hour and 9.67 are allowed"}},
 		{"price unknown", map[string]string{"gpu.instanceType": "g9.12xlarge"}, func(c *cloud) {
 			c.machines["g9.12xlarge"], c.zones["g9.12xlarge"] = c.machines["g6.12xlarge"], c.zones["g6.12xlarge"]
 		}, capacity.CodePrice, []string{
@@ -137,13 +137,13 @@ func TestCapacityCheckReportsAllRefusalsAtOnce(t *testing.T) {
 func TestPriceIsExported(t *testing.T) {
 	t.Parallel()
 	r := green(t, options{})
-	assert.InDelta(t, 9.5548, r.export(t, "hourlyUsd"), 1e-9)
-	assert.Equal(t, []float64{9.5548}, r.prices, "the event log has it too")
+	assert.InDelta(t, 9.6712, r.export(t, "hourlyUsd"), 1e-9)
+	assert.Equal(t, []float64{9.6712}, r.prices, "the event log has it too")
 	for _, line := range []string{"g6.12xlarge", "m7i.xlarge", "EKS control plane", "NAT gateway", "public IPv4 address"} {
 		assert.Contains(t, strings.Join(r.log, "\n"), " x "+line, "it is printed line by line")
 	}
 	overridden := green(t, options{config: map[string]string{"prices": `{"g6.12xlarge":5}`}})
-	assert.InDelta(t, 10.3516, overridden.export(t, "hourlyUsd"), 1e-9)
+	assert.InDelta(t, 10.4680, overridden.export(t, "hourlyUsd"), 1e-9)
 }
 
 func TestBadSettingsMakeNothing(t *testing.T) {
@@ -165,9 +165,9 @@ func TestThePriceFollowsTheKubernetesVersion(t *testing.T) {
 		usd    float64
 		says   string
 	}{
-		{"STANDARD_SUPPORT", 9.5548, "0.1000  1 x EKS control plane, standard support"},
-		{"EXTENDED_SUPPORT", 10.0548, "0.6000  1 x EKS control plane, extended support of Kubernetes " + settings.DefaultKubernetesVersion},
-		{"LONGER_SUPPORT", 10.0548, `0.6000  1 x EKS control plane, unknown support of Kubernetes ` + settings.DefaultKubernetesVersion + ` ("LONGER_SUPPORT"), assumed to be extended`},
+		{"STANDARD_SUPPORT", 9.6712, "0.1000  1 x EKS control plane, standard support"},
+		{"EXTENDED_SUPPORT", 10.1712, "0.6000  1 x EKS control plane, extended support of Kubernetes " + settings.DefaultKubernetesVersion},
+		{"LONGER_SUPPORT", 10.1712, `0.6000  1 x EKS control plane, unknown support of Kubernetes ` + settings.DefaultKubernetesVersion + ` ("LONGER_SUPPORT"), assumed to be extended`},
 	} {
 		t.Run(test.status, func(t *testing.T) {
 			t.Parallel()
@@ -224,7 +224,7 @@ func TestWhatTheIdentityMayNotAskIsAWarning(t *testing.T) {
 	} {
 		assert.Contains(t, warned, text)
 	}
-	assert.InDelta(t, 10.0548, r.export(t, "hourlyUsd"), 1e-9)
+	assert.InDelta(t, 10.1712, r.export(t, "hourlyUsd"), 1e-9)
 }
 
 // An account with a thousand instances must not be asked about each.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/cluster"
 )
 
 func TestAFailedResourceIsExplained(t *testing.T) {
@@ -17,11 +19,11 @@ func TestAFailedResourceIsExplained(t *testing.T) {
 	}{
 		{resourceName{nodeGroup, "gpu"}, "unexpected state 'CREATE_FAILED'. last error: AsgInstanceLaunchFailures: InsufficientInstanceCapacity - no g6.12xlarge", []string{
 			`failed: could not create aws:eks:NodeGroup "gpu" (no-capacity)`, "no capacity for 2 x g6.12xlarge in us-east-2b",
-			"availabilityZone us-east-2c", "at most $9.55 per hour",
+			"availabilityZone us-east-2c", "at most $9.67 per hour",
 		}},
 		{resourceName{nodeGroup, "gpu"}, "last error: AsgInstanceLaunchFailures: VcpuLimitExceeded", []string{"(vcpu-quota)", "--quota-code L-DB2E81BA"}},
 		{resourceName{"aws:ec2/vpc:Vpc", "vpc"}, "VpcLimitExceeded: The maximum number of VPCs has been reached.", []string{"(vpc-quota)"}},
-		{resourceName{release, "kuberay-operator"}, "failed to become available within allocated timeout", []string{"(release-timeout)", "$0.35 without GPU nodes"}},
+		{resourceName{release, "kuberay-operator"}, "failed to become available within allocated timeout", []string{"(release-timeout)", "$0.47 without GPU nodes"}},
 	}
 	for _, test := range tests {
 		t.Run(test.says[0], func(t *testing.T) {
@@ -77,5 +79,27 @@ func TestEveryResourceOfAWSAndKubernetesIsExplained(t *testing.T) {
 		default:
 			assert.Empty(t, made.onError, made.urn)
 		}
+	}
+}
+
+// A refresh takes the error of a failed group out of the state. The gate would wait for its nodes.
+func TestAFailedNodeGroupIsSeenAfterARefresh(t *testing.T) {
+	t.Parallel()
+	for status, refused := range map[string]bool{"ACTIVE": false, "CREATE_FAILED": true, "DELETE_FAILED": true} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			r := runProgram(t, options{gpuStatus: status})
+			if !refused {
+				require.NoError(t, r.err)
+				return
+			}
+			require.Error(t, r.err)
+			printed := strings.Join(r.log, "\n")
+			assert.Contains(t, printed, "the GPU node group is "+status+" (node-group-failed)")
+			assert.Contains(t, printed, "next:     pulumi up --replace 'urn:pulumi:")
+			require.NotEmpty(t, r.refusals)
+			assert.Equal(t, cluster.CodeNodeGroup, r.refusals[0].Code)
+			assert.Empty(t, r.ofType(trainingJob))
+		})
 	}
 }

@@ -136,8 +136,8 @@ func TestGoldenPrice(t *testing.T) {
 	t.Parallel()
 	estimate := capacity.Price(capacity.Request{
 		Region: "us-east-2",
-		GPU:    capacity.Group{Type: "g6.12xlarge", Nodes: 2, VolumeGiB: 200},
-		System: capacity.Group{Type: "m7i.xlarge", Nodes: 1, VolumeGiB: 100},
+		GPU:    capacity.Group{Type: "g6.12xlarge", Nodes: 2, VolumeGiB: 200, VolumeThroughput: 500},
+		System: capacity.Group{Type: "m7i.xlarge", Nodes: 1, VolumeGiB: 100, VolumeThroughput: 500},
 	}, capacity.StandardSupport)
 	golden(t, "price.txt", estimate.Table()+"\n")
 }

@@ -27,7 +27,7 @@ func TestGateWantsWhatTheStackHas(t *testing.T) {
 	for key, want := range map[string]any{
 		"launchTemplateVersion": "3", "amiRelease": settings.DefaultAMIRelease, "instanceType": "g6.12xlarge",
 		"clusterName": "ray-train-efa", "namespace": "ray", "rayCluster": "train", "awsRegion": "us-east-2",
-		"deadlineSeconds": 90.0, "startupSeconds": 60.0, "hourlyUsd": 9.5548, "evidenceDir": "evidence",
+		"deadlineSeconds": 90.0, "startupSeconds": 60.0, "hourlyUsd": 9.6712, "evidenceDir": "evidence",
 	} {
 		assert.Equal(t, want, gate.get(t, key), key)
 	}

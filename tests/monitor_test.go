@@ -48,6 +48,8 @@ type monitor struct {
 	ranks int
 	// breaks maps a resource that cannot be made to what its provider says.
 	breaks map[resourceName]string
+	// gpuStatus is the status of the GPU node group; empty for one that EKS would create.
+	gpuStatus string
 	// existing maps a subnet of an earlier update to its zone.
 	existing map[string]string
 
@@ -170,6 +172,9 @@ func (m *monitor) outputs(made registration) resource.PropertyMap {
 	if zone, ok := m.existing[made.name]; ok && made.typ == subnet && slices.Contains(made.ignoreChanges, "availabilityZone") {
 		// An engine puts the old input in the place of an ignored one.
 		outputs["availabilityZone"] = resource.NewProperty(zone)
+	}
+	if made.typ == nodeGroup && made.name == "gpu" && m.gpuStatus != "" {
+		outputs["status"] = resource.NewProperty(m.gpuStatus)
 	}
 	if !m.preview {
 		maps.Copy(outputs, madeUp(made.typ, made.name, m.ranks))

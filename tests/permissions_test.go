@@ -67,6 +67,8 @@ func permissions() []permission {
 			"iam:TagRole iam:UntagRole iam:ListRolePolicies iam:ListAttachedRolePolicies iam:ListInstanceProfilesForRole iam:DeleteRole"},
 		{"aws:iam/rolePolicyAttachment:RolePolicyAttachment", "iam:AttachRolePolicy iam:ListAttachedRolePolicies iam:DetachRolePolicy"},
 		{"aws:iam/rolePolicy:RolePolicy", "iam:PutRolePolicy iam:GetRolePolicy iam:DeleteRolePolicy"},
+		{reservation, "ec2:CreateCapacityReservation ec2:DescribeCapacityReservations ec2:ModifyCapacityReservation " +
+			"ec2:CancelCapacityReservation" + tags},
 		{flowLog, "ec2:CreateFlowLogs ec2:DescribeFlowLogs ec2:DeleteFlowLogs iam:PassRole" + tags},
 		{kmsKey, "kms:CreateKey kms:DescribeKey kms:GetKeyPolicy kms:PutKeyPolicy kms:GetKeyRotationStatus " +
 			"kms:EnableKeyRotation kms:UpdateKeyDescription kms:ListResourceTags kms:TagResource kms:UntagResource kms:ScheduleKeyDeletion"},
@@ -112,7 +114,7 @@ func TestPermissionsCoverWhatTheProgramCalls(t *testing.T) {
 		c.clusters = []string{"ray-train-efa"}
 	})
 	r := green(t, options{cloud: &busy, config: map[string]string{
-		"flowLogs": "true", "adminPrincipalArns": `["arn:aws:iam::123456789012:role/ci"]`,
+		"flowLogs": "true", "gpu.capacity": "reserve", "adminPrincipalArns": `["arn:aws:iam::123456789012:role/ci"]`,
 	}})
 	called := map[string]bool{"raytrain": true}
 	for _, made := range r.all() {

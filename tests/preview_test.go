@@ -28,7 +28,7 @@ func TestFirstPreview(t *testing.T) {
 	assert.Equal(t, unknown, gate.get(t, "kubeconfig"))
 	assert.Equal(t, unknown, gate.get(t, "launchTemplateVersion"))
 	assert.Equal(t, "us-east-2b", preview.export(t, "availabilityZone"), "the zone is known before anything is made")
-	assert.InDelta(t, 9.5548, preview.export(t, "hourlyUsd"), 1e-9)
+	assert.InDelta(t, 9.6712, preview.export(t, "hourlyUsd"), 1e-9)
 	assert.NotEqual(t, "efa", preview.export(t, "verdict"), "a preview has no verdict")
 }
 

@@ -49,6 +49,8 @@ type options struct {
 	// ranks is the number of ranks of the training job.
 	ranks  int
 	breaks map[resourceName]string
+	// gpuStatus is the status of the GPU node group in the state.
+	gpuStatus string
 	// existing maps a subnet that an earlier update made to its zone.
 	existing map[string]string
 	// imageExists is what the image's registry answers; nil means that it has the image.
@@ -80,7 +82,7 @@ func runProgram(t *testing.T, o options) run {
 	require.NoError(t, err)
 	m := &monitor{
 		changes: changes,
-		cloud:   region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, existing: o.existing,
+		cloud:   region, ranks: o.ranks, preview: o.preview, breaks: o.breaks, existing: o.existing, gpuStatus: o.gpuStatus,
 		seen: map[string]registration{}, hooks: map[string]*pulumirpc.Callback{},
 	}
 	server := grpc.NewServer()

@@ -1,11 +1,18 @@
 package tests
 
 import (
+	"bytes"
+	"encoding/base64"
 	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/mail"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/settings"
 )
@@ -83,10 +90,40 @@ func TestGPUTemplate(t *testing.T) {
 	assert.InDelta(t, 2, at(t, podsToo.inputs, "metadataOptions|httpPutResponseHopLimit").NumberValue(), 0)
 	assert.Equal(t, "true", template.get(t, "blockDeviceMappings|0|ebs|encrypted"))
 	// EKS refuses templates with these, or sets them itself.
-	for _, absent := range []string{"imageId", "instanceType", "iamInstanceProfile", "userData"} {
+	for _, absent := range []string{"imageId", "instanceType", "iamInstanceProfile"} {
 		assert.False(t, template.has(absent), absent)
 	}
 	assert.NotContains(t, (template.get(t, "networkInterfaces|0")), "subnetId")
+}
+
+func TestVolumesAndImagePullAreFast(t *testing.T) {
+	t.Parallel()
+	r := green(t, options{config: map[string]string{"gpu.volumeThroughput": "1000"}})
+	ebs := "blockDeviceMappings|0|ebs|"
+	gpu, system := r.one(t, launchTemplate, "gpu"), r.one(t, launchTemplate, "system")
+	assert.InDelta(t, 1000, at(t, gpu.inputs, ebs+"throughput").NumberValue(), 0)
+	assert.InDelta(t, 4000, at(t, gpu.inputs, ebs+"iops").NumberValue(), 0, "0.25 MiB/s for each of them")
+	assert.InDelta(t, 3000, at(t, system.inputs, ebs+"iops").NumberValue(), 0, "these are free")
+	for _, template := range []registration{gpu, system} {
+		text, err := base64.StdEncoding.DecodeString(template.text(t, "userData"))
+		require.NoError(t, err)
+		message, err := mail.ReadMessage(bytes.NewReader(text))
+		require.NoError(t, err)
+		_, params, err := mime.ParseMediaType(message.Header.Get("Content-Type"))
+		require.NoError(t, err)
+		part, err := multipart.NewReader(message.Body, params["boundary"]).NextPart()
+		require.NoError(t, err)
+		assert.Equal(t, "application/node.eks.aws", part.Header.Get("Content-Type"))
+		config, err := io.ReadAll(part)
+		require.NoError(t, err)
+		var node struct {
+			Spec struct{ FeatureGates map[string]bool }
+		}
+		require.NoError(t, yaml.Unmarshal(config, &node))
+		assert.Equal(t, map[string]bool{"FastImagePull": true}, node.Spec.FeatureGates)
+	}
+	plain := green(t, options{config: map[string]string{"fastImagePull": "false"}})
+	assert.False(t, plain.one(t, launchTemplate, "gpu").has("userData"))
 }
 
 func TestPlacementGroupOfTheSettings(t *testing.T) {

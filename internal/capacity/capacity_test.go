@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -151,7 +152,7 @@ func TestCheck(t *testing.T) {
 		{"ec2", "L-0263D0A3", "EC2-VPC Elastic IPs", "addresses", 1, 0, 5},
 		{"vpc", "L-F678F1CE", "VPCs per Region", "VPCs", 1, 0, 5},
 	}, plan.Quotas)
-	assert.InDelta(t, 9.5548, plan.Estimate.HourlyUSD(), 1e-9)
+	assert.InDelta(t, 9.6096, plan.Estimate.HourlyUSD(), 1e-9)
 }
 
 func TestCheckPassesOnWhatAWSDoesNotAnswer(t *testing.T) {
@@ -318,9 +319,9 @@ func TestPriceOfOtherRegionsIsUnknown(t *testing.T) {
 	elsewhere.Prices = map[string]float64{"g6.12xlarge": 5, "m7i.xlarge": 0.25}
 	estimate = Price(elsewhere, StandardSupport)
 	assert.Empty(t, estimate.Unknown())
-	assert.InDelta(t, 10.4, estimate.HourlyUSD(), 1e-9)
-	require.NoError(t, estimate.check(10.4))
-	_ = requireRefusal(t, estimate.check(10.39), CodePrice)
+	assert.InDelta(t, 10.4548, estimate.HourlyUSD(), 1e-9)
+	require.NoError(t, estimate.check(10.4548))
+	_ = requireRefusal(t, estimate.check(10.45), CodePrice)
 }
 
 func TestPriceIsExactInTheRegionThatWasRead(t *testing.T) {
@@ -358,7 +359,7 @@ func TestWhatTheIdentityMayNotAskIsUnknown(t *testing.T) {
 	source.denied = []string{"Support"}
 	plan, err := Check(source, asked)
 	require.NoError(t, err)
-	assert.InDelta(t, 10.0548, plan.Estimate.HourlyUSD(), 1e-9, "never taken for standard")
+	assert.InDelta(t, 10.1096, plan.Estimate.HourlyUSD(), 1e-9, "never taken for standard")
 	assert.Len(t, plan.Quotas, 4)
 	source.denied = []string{"Quota"}
 	plan, err = Check(source, asked)
@@ -418,4 +419,43 @@ func TestAddonsThatAreNewerThanTheNewest(t *testing.T) {
 		_ = requireRefusal(t, err, CodeAddon)
 		require.ErrorContains(t, err, "in us-east-2 is v1.22.4-eksbuild.3\nnext:     aws eks describe-addon-versions --addon-name vpc-cni")
 	}
+}
+
+func TestOldPricesAreCalledOld(t *testing.T) {
+	t.Parallel()
+	asked := request()
+	read, err := time.Parse(time.DateOnly, PriceDate)
+	require.NoError(t, err)
+	for days, old := range map[int]bool{0: false, 180: false, 181: true} {
+		asked.Today = read.AddDate(0, 0, days)
+		assert.Equal(t, old, strings.Contains(Price(asked, StandardSupport).Table(), PriceDate+", old: check it and set prices"), days)
+	}
+	asked.Today = read.AddDate(0, 0, 181)
+	asked.Prices = map[string]float64{"g6.12xlarge": 5}
+	assert.NotContains(t, Price(asked, StandardSupport).Lines[0].Source, "old", "a price of the settings has no date")
+}
+
+func TestVolumesCostMoney(t *testing.T) {
+	t.Parallel()
+	asked := request()
+	asked.GPU.VolumeThroughput, asked.System.VolumeThroughput = 500, 100
+	estimate := Price(asked, StandardSupport)
+	assert.InDelta(t, 500*0.08/730, estimate.USDOf("GiB of gp3 volumes"), 1e-9)
+	assert.InDelta(t, 750*0.04/730, estimate.USDOf("MiB/s of gp3 throughput above 125 per volume"), 1e-9)
+	assert.Contains(t, estimate.Table(), "once per node: about 2.02 USD for 3 nodes")
+	require.ErrorContains(t, estimate.check(9.6096), "price-refused")
+	asked.Region = "eu-west-1"
+	assert.Contains(t, Price(asked, StandardSupport).Table(), "assumed for eu-west-1, where it may be higher")
+}
+
+// Source: EC2 user guide, "Capacity Blocks for ML": no On-Demand quota, paid upfront.
+func TestACapacityBlockIsPaidInAdvance(t *testing.T) {
+	t.Parallel()
+	source, asked := ohio(), request()
+	asked.GPU.Prepaid, source.quotas["L-DB2E81BA"] = true, 0
+	plan, err := Check(source, asked)
+	require.NoError(t, err)
+	assert.InDelta(t, 9.6096-9.2032, plan.Estimate.HourlyUSD(), 1e-9)
+	assert.Contains(t, plan.Estimate.Table(), "0.0000  2 x g6.12xlarge  (a Capacity Block, paid in advance)")
+	assert.Len(t, plan.Quotas, 3)
 }

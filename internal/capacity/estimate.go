@@ -67,6 +67,10 @@ func (e Estimate) Unknown() []string {
 func Price(request Request, support Support) Estimate {
 	instance := func(group Group) Line {
 		line := Line{What: group.Type, Count: group.Nodes}
+		if group.Prepaid {
+			line.Known, line.Source = true, "a Capacity Block, paid in advance"
+			return line
+		}
 		if usd, ok := request.Prices[group.Type]; ok {
 			line.UnitUSD, line.Known, line.Source = usd, true, "the setting prices"
 			return line
@@ -76,31 +80,48 @@ func Price(request Request, support Support) Estimate {
 			line.Source = fmt.Sprintf("the price of %s in %s is unknown", group.Type, request.Region)
 			return line
 		}
-		line.UnitUSD, line.Known, line.Source = usd, true, PriceSource+", "+PriceDate
+		line.UnitUSD, line.Known, line.Source = usd, true, dated(PriceSource, PriceDate, request.Today)
 		if request.Region != "us-east-1" {
 			line.Source += fmt.Sprintf("; assumed for %s", request.Region)
 		}
 		return line
 	}
 	controlPlane, controlPlaneUSD := controlPlanePrice(request.KubernetesVersion, support)
-	service := func(what string, usd float64) Line {
-		return Line{What: what, Count: 1, UnitUSD: usd, Known: true, Source: ServiceSource + ", " + ServiceDate}
+	service := func(what string, count int, usd float64) Line {
+		line := Line{What: what, Count: count, UnitUSD: usd, Known: true}
+		line.Source = dated(ServiceSource, ServiceDate, request.Today)
+		if !slices.Contains(pricedRegions(), request.Region) {
+			line.Source += fmt.Sprintf("; assumed for %s, where it may be higher", request.Region)
+		}
+		return line
 	}
-	volume := request.GPU.Nodes*request.GPU.VolumeGiB + request.System.Nodes*request.System.VolumeGiB
-	return Estimate{
+	size, throughput := 0, 0
+	for _, group := range []Group{request.GPU, request.System} {
+		size += group.Nodes * group.VolumeGiB
+		throughput += group.Nodes * max(group.VolumeThroughput-includedThroughput, 0)
+	}
+	nodes := request.GPU.Nodes + request.System.Nodes
+	estimate := Estimate{
 		Lines: []Line{
 			instance(request.GPU),
 			instance(request.System),
-			service(controlPlane, controlPlaneUSD),
-			service("NAT gateway", NATGatewayUSD),
-			service("public IPv4 address", PublicIPv4USD),
+			service(controlPlane, 1, controlPlaneUSD),
+			service("NAT gateway", 1, NATGatewayUSD),
+			service("public IPv4 address", 1, PublicIPv4USD),
+			service("GiB of gp3 volumes", size, gp3GiBUSD),
 		},
 		Excluded: []string{
-			fmt.Sprintf("%d GiB of gp3 volumes, about %.3f USD/h", volume, float64(volume)*gp3GiBMonthUSD/hoursPerMonth),
+			fmt.Sprintf("the download of the image through the NAT gateway, once per node: about %.2f USD for %d nodes "+
+				"(none from a registry in ECR of the region)", float64(nodes)*imageGB*natGBUSD, nodes),
 			"the KMS key, about 0.001 USD/h",
-			"traffic through the NAT gateway (0.045 USD/GB) and between zones, control-plane logs",
+			"traffic through the NAT gateway (0.045 USD/GB) and between zones, logs",
 		},
 	}
+	if throughput > 0 {
+		estimate.Lines = append(estimate.Lines, service(
+			fmt.Sprintf("MiB/s of gp3 throughput above %d per volume", includedThroughput), throughput, gp3ThroughputUSD))
+	}
+	return estimate
 }
 
 // controlPlanePrice returns the name and the price of the control plane. All other support states

@@ -1,6 +1,10 @@
 package capacity
 
-import "github.com/ray-train-efa/ray-train-efa/internal/region"
+import (
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
+)
 
 // Where a price comes from.
 const (
@@ -23,10 +27,30 @@ const (
 	eksExtendedUSD = 0.60
 	NATGatewayUSD  = 0.045
 	PublicIPv4USD  = 0.005
-	// gp3 costs 0.08 per GB and month; AWS bills 730 hours per month.
-	gp3GiBMonthUSD = 0.08
-	hoursPerMonth  = 730
+	// gp3 costs 0.08 per GiB and month, and 0.04 per MiB/s of throughput above 125 MiB/s; AWS bills 730
+	// hours per month.
+	gp3GiBUSD          = 0.08 / 730
+	gp3ThroughputUSD   = 0.04 / 730
+	includedThroughput = 125
+	// natGBUSD is the price of a GB through the NAT gateway.
+	natGBUSD = 0.045
+	// imageGB is what a node downloads for the image of Ray, about.
+	imageGB = 15
 )
+
+// oldAfter is the age at which a price is called old.
+const oldAfter = 180 * 24 * time.Hour
+
+// dated returns a source with its date, and says when it is old. A zero today does not.
+func dated(source, date string, today time.Time) string {
+	text := source + ", " + date
+	for _, form := range []string{time.DateOnly, "2006-01"} {
+		if read, err := time.Parse(form, date); err == nil && today.Sub(read) > oldAfter {
+			return text + ", old: check it and set prices"
+		}
+	}
+	return text
+}
 
 // pricedRegions returns the regions in which the table is valid. us-east-2 and us-west-2 normally
 // have the prices of us-east-1 for these types; the estimate says that it assumes so.

@@ -128,10 +128,10 @@ func (c *check) instances(gpu, system InstanceType) []counted {
 	needed := map[string]int{}
 	for _, part := range []struct {
 		instance InstanceType
-		nodes    int
-	}{{gpu, c.request.GPU.Nodes}, {system, c.request.System.Nodes}} {
-		if q, ok := quotaOf(part.instance.Name); ok {
-			needed[q.code] += part.instance.VCPUs * part.nodes
+		group    Group
+	}{{gpu, c.request.GPU}, {system, c.request.System}} {
+		if q, ok := quotaOf(part.instance.Name); ok && !part.group.Prepaid {
+			needed[q.code] += part.instance.VCPUs * part.group.Nodes
 		}
 	}
 	var list []counted

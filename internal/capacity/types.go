@@ -2,7 +2,11 @@
 // zone and at what price. It has no side effects: all facts come from Source or arguments.
 package capacity
 
-import "github.com/ray-train-efa/ray-train-efa/internal/region"
+import (
+	"time"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/region"
+)
 
 // InstanceType is what the program needs to know about an EC2 instance type.
 type InstanceType struct {
@@ -73,6 +77,10 @@ type Group struct {
 	Nodes int
 	// VolumeGiB is the root volume of each.
 	VolumeGiB int
+	// VolumeThroughput is its throughput in MiB per second; less than 125 means 125.
+	VolumeThroughput int
+	// Prepaid is true for a Capacity Block, which is paid for in advance and counts against no quota.
+	Prepaid bool
 	// AMIRelease is the release of EKS's AMI.
 	AMIRelease string
 }
@@ -91,6 +99,8 @@ type Request struct {
 	Addons []Addon
 	// MaxHourlyUSD is the price above which Check refuses.
 	MaxHourlyUSD float64
+	// Today is the day of the check. The zero value calls no price old.
+	Today time.Time
 	// Prices replaces or adds prices per instance type, in USD per hour.
 	Prices map[string]float64
 }

@@ -81,6 +81,15 @@ func noCapacity(f Failure, s Stack) (cause, next string) {
 	return cause, next
 }
 
+func unsupported(f Failure, s Stack) (cause, next string) {
+	instance := "the instance type"
+	if group, ok := s.Groups[f.Name]; ok {
+		instance = group.InstanceType
+	}
+	return fmt.Sprintf("EC2 does not offer %s in %s, or not with these options (placement group, interfaces, AMI)",
+		instance, s.Zone), anotherZone(s)
+}
+
 func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
 	return "EKS does not support control planes in one of the zones",
 		"pulumi destroy, then pulumi config set availabilityZone ZONE && pulumi up"

@@ -54,6 +54,17 @@ func throttling() []rule {
 func limits() []rule {
 	return []rule{
 		{
+			code: "reservation-unusable",
+			says: []string{
+				"ReservationCapacityExceeded", "in the capacity reservation", "InvalidCapacityReservationId",
+				"InvalidCapacityReservationState",
+			},
+			explain: fixed("the capacity reservation has no free instances of this type in this zone and placement group, "+
+				"or does not exist (any more)",
+				"aws ec2 describe-capacity-reservations --region {region}; compare type, zone, state and placement "+
+					"group with gpu.instanceType, availabilityZone and gpu.placement"),
+		},
+		{
 			code: "no-capacity",
 			says: []string{
 				"InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientCapacity",
@@ -79,8 +90,20 @@ func limits() []rule {
 			says: []string{"VpcLimitExceeded"},
 			explain: fixed(
 				"the account has reached its quota of VPCs in this region (L-F678F1CE of service vpc)",
-				"aws service-quotas request-service-quota-increase --service-code vpc "+
-					"--quota-code L-F678F1CE --desired-value 10 --region {region}"),
+				"pulumi preview (prints the command with what the account uses besides), or delete a VPC "+
+					"that is not in use, then pulumi up"),
+		},
+		{
+			// Sources: EC2 API reference, "Error codes"; terraform-aws-modules/terraform-aws-eks#2149.
+			code: "account-restricted",
+			says: []string{
+				"PendingVerification", "currently being verified", "maximum Fleet Requests", "OptInRequired",
+				"account is currently blocked",
+			},
+			explain: fixed("AWS restricts this account, usually a new one, until it is verified; "+
+				"the stack is not the reason",
+				"pulumi up again in four hours (pulumi destroy stops the cost until then); "+
+					"after a day: https://support.console.aws.amazon.com"),
 		},
 		{
 			code: "resource-quota",
@@ -130,6 +153,31 @@ func nodes() []rule {
 			explain: zoneUnsupported,
 		},
 		{
+			// Sources: EC2 API reference, "Error codes", Unsupported; eksctl-io/eksctl#792.
+			code: "type-unsupported",
+			says: []string{
+				"not supported in your requested Availability Zone", "requested configuration is currently not supported",
+				"Unsupported - ", "Unsupported: ",
+			},
+			explain: unsupported,
+		},
+		{
+			// Sources: hashicorp/terraform-provider-aws#39904, terraform-aws-modules/terraform-aws-eks#2028.
+			code:  "volume-key",
+			says:  []string{"Client error on launch", "Client.InternalError", "Client.InvalidKMSKey", "InvalidKMSKey"},
+			types: []string{nodeGroupType},
+			explain: fixed("the instances cannot use the KMS key of their volumes: the account's default key for EBS "+
+				"does not allow the service-linked role of Auto Scaling",
+				"aws ec2 get-ebs-default-kms-key-id --region {region}; allow AWSServiceRoleForAutoScaling to use that key "+
+					"and kms:CreateGrant, then pulumi up"),
+		},
+		{
+			code: "subnet-full",
+			says: []string{"InsufficientFreeAddresses", "InsufficientCidrBlocks"},
+			explain: fixed("the nodes' subnet has no free addresses; pods take them from it too",
+				"fewer nodes, or pulumi destroy, pulumi config set vpcCidr with a larger block, and pulumi up"),
+		},
+		{
 			code:  "zones-spanned",
 			says:  []string{"placement group can't span"},
 			types: []string{nodeGroupType},
@@ -154,7 +202,7 @@ func nodes() []rule {
 			says:  []string{"Unhealthy nodes", "NodeCreationFailure"},
 			types: []string{nodeGroupType},
 			explain: fixed("the nodes registered but are NotReady, usually because the vpc-cni add-on, "+
-				"or its policy on the node role, is missing",
+				"or the policy of its role, is missing",
 				"kubectl -n kube-system get pods -l k8s-app=aws-node"),
 		},
 		{

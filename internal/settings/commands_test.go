@@ -109,6 +109,11 @@ func TestEveryPrintedCommandWorks(t *testing.T) {
 			if f.Key == "job.workingDir" || f.Key == "job.pip" { // refused alone
 				configSet(t, stack, "pulumi config set --path job.entrypoint 'python train.py'")
 			}
+			if f.Key == "gpu.reservation" { // needs the others
+				configSet(t, stack, "pulumi config set --path gpu.capacity 'existing'")
+				configSet(t, stack, "pulumi config set --path gpu.placement 'none'")
+				configSet(t, stack, "pulumi config set availabilityZone 'us-east-2b'")
+			}
 			configSet(t, stack, command)
 			have, err := Parse(passed(t, stack))
 			require.NoError(t, err)

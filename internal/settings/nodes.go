@@ -10,8 +10,8 @@ type NodeGroup struct {
 	Nodes int
 	// AMIRelease is the EKS AMI release version.
 	AMIRelease string
-	// VolumeGiB is the size of the root volume.
-	VolumeGiB int
+	// VolumeGiB is the size of the root volume, VolumeThroughput its throughput in MiB per second.
+	VolumeGiB, VolumeThroughput int
 }
 
 // Placement is the placement group of the GPU nodes: ClusterPlacement, NoPlacement or the name of an
@@ -31,6 +31,11 @@ type GPU struct {
 	NodeGroup
 	// Placement is the placement group.
 	Placement Placement
+	// Capacity is where the nodes get their capacity from, Reservation the one that exists.
+	Capacity    Capacity
+	Reservation Reservation
+	// AutoRepair reports whether EKS replaces nodes that are broken.
+	AutoRepair bool
 	// MetadataHopLimit is the greatest number of network hops to the instance metadata service: with 1,
 	// pods cannot reach it.
 	MetadataHopLimit int
@@ -48,6 +53,17 @@ func parsePlacement(text string) (Placement, error) {
 		return "", errForm
 	}
 	return Placement(text), nil
+}
+
+// throughputField is the throughput of the root volumes of a group.
+func throughputField(group string, at func(*Settings) *int) Field {
+	return Field{
+		Key: group + ".volumeThroughput", Type: Integer, Default: "500",
+		Description: "Throughput of that volume in MiB per second. It limits how fast an image is " +
+			"unpacked; more than 125 costs extra.",
+		Allowed: "125 to 1000",
+		set:     between(125, 1000, at),
+	}
 }
 
 func nodeFields() []Field {
@@ -76,6 +92,7 @@ func nodeFields() []Field {
 			Allowed:     "100 to 16384; the unpacked image takes about 30 GiB",
 			set:         between(100, 16384, func(s *Settings) *int { return &s.GPU.VolumeGiB }),
 		},
+		throughputField("gpu", func(s *Settings) *int { return &s.GPU.VolumeThroughput }),
 		{
 			Key: "gpu.placement", Type: String, Default: string(ClusterPlacement),
 			Description: "Placement group of the GPU nodes: cluster creates a cluster placement group, " +
@@ -90,6 +107,13 @@ func nodeFields() []Field {
 				"cannot reach it and so cannot use the node's role; 2 lets all pods do so.",
 			Allowed: "1 or 2",
 			set:     between(1, 2, func(s *Settings) *int { return &s.GPU.MetadataHopLimit }),
+		},
+		{
+			Key: "gpu.autoRepair", Type: Boolean, Default: "false",
+			Description: "Lets EKS replace a GPU node that stays NotReady. Its job then fails, and a new node " +
+				"needs capacity.",
+			Allowed: "true or false",
+			set:     boolean(func(s *Settings) *bool { return &s.GPU.AutoRepair }),
 		},
 		{
 			Key: "system.instanceType", Type: String, Default: "m7i.xlarge",
@@ -115,6 +139,14 @@ func nodeFields() []Field {
 			Description: "Root volume of a system node in GiB.",
 			Allowed:     "50 to 16384; the head uses the same image as the workers",
 			set:         between(50, 16384, func(s *Settings) *int { return &s.System.VolumeGiB }),
+		},
+		throughputField("system", func(s *Settings) *int { return &s.System.VolumeThroughput }),
+		{
+			Key: "fastImagePull", Type: Boolean, Default: "true",
+			Description: "Lets all nodes download and unpack the layers of an image in parallel (the feature " +
+				"gate FastImagePull of EKS's AMIs, which EKS calls experimental).",
+			Allowed: "true or false",
+			set:     boolean(func(s *Settings) *bool { return &s.FastImagePull }),
 		},
 	}
 }

@@ -231,6 +231,7 @@ func scriptProblems(s Settings, set map[string]string) Problems {
 // crossCheck reports settings that are valid alone but not together.
 func crossCheck(s Settings) Problems {
 	problems := append(strategyProblems(s), anywhereProblems(s)...)
+	problems = append(problems, capacityProblems(s)...)
 	for key, release := range map[string]string{
 		"gpu.amiRelease": s.GPU.AMIRelease, "system.amiRelease": s.System.AMIRelease,
 	} {

@@ -25,6 +25,8 @@ type Settings struct {
 	GPU GPU
 	// System is the node group of the Ray head, the operator and CoreDNS.
 	System NodeGroup
+	// FastImagePull lets nodes pull the layers of an image in parallel.
+	FastImagePull bool
 	// Image is what head and workers run: the settings imageRepository and imageDigest.
 	Image image.Reference
 	// Charts are the Helm charts of the device plugins and the operator.
@@ -46,7 +48,7 @@ func groups() []group {
 	return []group{
 		{"Where", placeFields()},
 		{"Security", securityFields()},
-		{"Nodes", nodeFields()},
+		{"Nodes", slices.Concat(nodeFields(), capacityFields())},
 		{"Add-ons of EKS", addonFields()},
 		{"Image and charts", imageFields()},
 		{"Ray", rayFields()},

@@ -47,11 +47,12 @@ func TestDefaults(t *testing.T) {
 			CoreDNS: "v1.14.3-eksbuild.16", PodIdentityAgent: "v1.3.10-eksbuild.3",
 		},
 		GPU: GPU{
-			NodeGroup: NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200},
-			Placement: ClusterPlacement, MetadataHopLimit: 1,
+			NodeGroup: NodeGroup{InstanceType: "g6.12xlarge", Nodes: 2, AMIRelease: DefaultAMIRelease, VolumeGiB: 200, VolumeThroughput: 500},
+			Placement: ClusterPlacement, Capacity: OfferedCapacity, MetadataHopLimit: 1,
 		},
-		System: NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: DefaultAMIRelease, VolumeGiB: 100},
-		Image:  image.Reference{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: image.Digest(goodDigest)},
+		System:        NodeGroup{InstanceType: "m7i.xlarge", Nodes: 1, AMIRelease: DefaultAMIRelease, VolumeGiB: 100, VolumeThroughput: 500},
+		FastImagePull: true,
+		Image:         image.Reference{Repository: "public.ecr.aws/deep-learning-containers/ray", Digest: image.Digest(goodDigest)},
 		Charts: Charts{
 			NVIDIA:         Chart{"https://nvidia.github.io/k8s-device-plugin", "0.20.0"},
 			EFA:            Chart{"https://aws.github.io/eks-charts", "v0.5.30"},
@@ -143,9 +144,11 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"addons.kubeProxy":         {"v1.36"},
 		"addons.coredns":           {"v1"},
 		"addons.podIdentityAgent":  {"v1.3.10"},
-		"flowLogs":                 {"on"},
-		"protect":                  {"1"},
-		"publicAccessCidrs":        {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`, "null", `["10.0.0.0/8"]`, `["192.168.1.0/24"]`, `["127.0.0.1/32"]`, `["169.254.0.0/16"]`, `["203.0.113.7/32"] x`, `["203.0.113.7/32"]]`, `{}`, `"203.0.113.7/32"`},
+		"gpu.capacity":             {"", "spot"}, "gpu.reservation": {"cr-1", "arn:aws:ec2:us-east-2:123456789012:capacity-reservation/cr-1"}, "gpu.autoRepair": {"on"},
+		"gpu.volumeThroughput": {"124", "1001"}, "system.volumeThroughput": {"fast"}, "fastImagePull": {"yes"},
+		"flowLogs":          {"on"},
+		"protect":           {"1"},
+		"publicAccessCidrs": {"203.0.113.7/32", `["203.0.113.7"]`, `["::/0"]`, `[7]`, "null", `["10.0.0.0/8"]`, `["192.168.1.0/24"]`, `["127.0.0.1/32"]`, `["169.254.0.0/16"]`, `["203.0.113.7/32"] x`, `["203.0.113.7/32"]]`, `{}`, `"203.0.113.7/32"`},
 		"adminPrincipalArns": {
 			`["root"]`, `["arn:aws:sts::123456789012:assumed-role/ml-team/me"]`, `["arn:aws:iam::123456789012:assumed-role/ml-team/me"]`,
 			`["arn:aws:iam::123456789012:root"]`, `["arn:aws:iam::123456789012:role/a","arn:aws:iam::123456789012:role/a"]`,
@@ -348,7 +351,7 @@ func TestUnknownKeys(t *testing.T) {
 		"gpuNodes": "did you mean gpu.nodes?", "job.stepz": "did you mean job.steps?",
 		"ray.color":    "allowed: ray.headCpu, ray.headMemory, ray.headObjectStoreMiB",
 		"image-digest": "did you mean imageDigest?", "nodes": "did you mean gpu.nodes?",
-		"zzz": "allowed: addons, adminPrincipalArns, availabilityZone, awsRegion, charts, clusterName, flowLogs, gpu,",
+		"zzz": "allowed: addons, adminPrincipalArns, availabilityZone, awsRegion, charts, clusterName, fastImagePull, flowLogs, gpu,",
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -411,4 +414,41 @@ func TestAddonsArePinnedForTheKubernetesVersion(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	assert.Empty(t, have.Addons, "EKS's defaults")
+}
+
+func TestReservationsFitTheOtherSettings(t *testing.T) {
+	t.Parallel()
+	const id, group = "cr-0123456789abcdef0", "arn:aws:resource-groups:us-east-2:123456789012:group/gpus"
+	existing := func(changes ...string) map[string]string {
+		values := map[string]string{
+			"gpu.capacity": "existing", "gpu.reservation": id, "gpu.placement": "none", "availabilityZone": "us-east-2b",
+		}
+		for i := 0; i < len(changes); i += 2 {
+			values[changes[i]] = changes[i+1]
+		}
+		return values
+	}
+	for name, test := range map[string]struct {
+		values map[string]string
+		says   string
+	}{
+		"existing":             {existing(), ""},
+		"resource group":       {existing("gpu.reservation", group), ""},
+		"placement of its own": {existing("gpu.placement", "mine"), ""},
+		"block":                {existing("gpu.capacity", "block"), ""},
+		"reserve":              {map[string]string{"gpu.capacity": "reserve"}, ""},
+		"none named":           {existing("gpu.reservation", ""), "gpu.reservation is not set"},
+		"group as a block":     {existing("gpu.capacity", "block", "gpu.reservation", group), "a Capacity Block has an id"},
+		"no zone":              {existing("availabilityZone", ""), "a reservation is in one zone"},
+		"the stack's group":    {existing("gpu.placement", "cluster"), "not in the placement group that the stack makes"},
+		"unused":               {existing("gpu.capacity", "offered"), "gpu.capacity is offered, which does not use it"},
+		"unused beside ours":   {existing("gpu.capacity", "reserve"), "gpu.capacity is reserve, which does not use it"},
+	} {
+		_, err := Parse(config(t, test.values))
+		if test.says == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, test.says, name)
+	}
 }

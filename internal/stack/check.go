@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -49,19 +50,22 @@ func checkCapacity(
 func request(s settings.Settings) capacity.Request {
 	group := func(g settings.NodeGroup) capacity.Group {
 		return capacity.Group{
-			Type: g.InstanceType, Nodes: g.Nodes, VolumeGiB: g.VolumeGiB, AMIRelease: g.AMIRelease,
+			Type: g.InstanceType, Nodes: g.Nodes, VolumeGiB: g.VolumeGiB,
+			VolumeThroughput: g.VolumeThroughput, AMIRelease: g.AMIRelease,
 		}
 	}
+	gpu := group(s.GPU.NodeGroup)
+	gpu.Prepaid = s.GPU.Capacity == settings.BlockCapacity
 	return capacity.Request{
 		Region: s.AWSRegion, AvailabilityZone: s.AvailabilityZone, KubernetesVersion: s.KubernetesVersion,
-		GPU: group(s.GPU.NodeGroup), System: group(s.System),
+		GPU: gpu, System: group(s.System),
 		Addons: []capacity.Addon{
 			{Setting: "addons.vpcCni", Name: "vpc-cni", Version: s.Addons.VPCCNI},
 			{Setting: "addons.kubeProxy", Name: "kube-proxy", Version: s.Addons.KubeProxy},
 			{Setting: "addons.coredns", Name: "coredns", Version: s.Addons.CoreDNS},
 			{Setting: "addons.podIdentityAgent", Name: "eks-pod-identity-agent", Version: s.Addons.PodIdentityAgent},
 		},
-		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices,
+		MaxHourlyUSD: s.MaxHourlyUSD, Prices: s.Prices, Today: time.Now(),
 	}
 }
 

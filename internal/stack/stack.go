@@ -126,7 +126,7 @@ func awaitSeconds(s settings.Settings) int {
 
 // build creates all resources. Each component depends on those before it, so that destroy deletes
 // them in the reverse order: job, RayCluster, releases, CoreDNS, nodes, CNI, control plane, key and
-// log group, EFA security group and placement group, network.
+// log group, EFA security group, placement group and reservation, network.
 func build(
 	ctx *pulumi.Context, report reporter, provider *aws.Provider, s settings.Settings, plan capacity.Plan,
 	accountID string,
@@ -144,7 +144,7 @@ func build(
 	report.zone.follow(network.Zone)
 	efa, err := infra.NewEFAGroups(ctx, "efa-groups", &infra.EFAGroupsArgs{
 		ClusterName: s.ClusterName, VPCID: network.VPCID,
-		Placement: s.GPU.Placement,
+		Placement: s.GPU.Placement, GPU: s.GPU, Zone: network.Zone,
 	}, inAWS)
 	if err != nil {
 		return nil, err
@@ -166,9 +166,10 @@ func build(
 		VPCID: network.VPCID, ControlPlaneSubnetIDs: network.ControlPlaneSubnetIDs,
 		NodeSubnetID: network.NodeSubnetID, SecretsKeyARN: secretsAndLogs.KeyARN,
 		EFASecurityGroupID: efa.SecurityGroupID, PlacementGroupName: efa.PlacementGroupName,
-		GPU: s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), Protect: s.Protect,
-		Addons: s.Addons,
-		AWS:    provider,
+		ReservationID: efa.ReservationID,
+		GPU:           s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), Protect: s.Protect,
+		Addons: s.Addons, FastImagePull: s.FastImagePull,
+		AWS: provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, efa.Made, secretsAndLogs.Made)))
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/internals"
 
+	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
 	"github.com/ray-train-efa/ray-train-efa/jobs"
 )
 
@@ -55,8 +56,11 @@ func (f *failedUpdate) watch(ctx *pulumi.Context, build func() (*parts, error)) 
 		made, err := build()
 		if err == nil {
 			for _, resource := range made.last {
-				// An error means that a resource was not created, which the engine and the hooks report.
-				_, _ = internals.UnsafeAwaitOutput(ctx.Context(), resource.URN())
+				// Another error means that a resource was not created, which the engine and the hooks report.
+				_, failed := internals.UnsafeAwaitOutput(ctx.Context(), resource.URN())
+				if len(refusal.All(failed)) > 0 {
+					err = failed
+				}
 			}
 		}
 		finished <- result{made, err}

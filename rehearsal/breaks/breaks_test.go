@@ -74,7 +74,7 @@ func TestBreaksAreRefused(t *testing.T) {
 			if assert.NotNil(t, result.AccountEmpty) {
 				assert.True(t, *result.AccountEmpty)
 			}
-			for _, said := range append([]string{"\ncause:    ", "\nnext:     ", "\nbilling:  nothing in a rehearsal; on AWS", "$9.55 per hour"}, b.Says...) {
+			for _, said := range append([]string{"\ncause:    ", "\nnext:     ", "\nbilling:  nothing in a rehearsal; on AWS", "$9.67 per hour"}, b.Says...) {
 				assert.Contains(t, out, said)
 			}
 			assert.Less(t, result.Seconds.Preview+result.Seconds.Up, patience.Seconds(),

@@ -69,7 +69,7 @@ func TestGreenCycle(t *testing.T) {
 	assert.Equal(t, "efa", got.Verdict)
 	assert.Empty(t, got.Phase)
 	require.NotNil(t, got.HourlyUSD)
-	assert.InDelta(t, 9.5548, *got.HourlyUSD, 1e-6)
+	assert.InDelta(t, 9.6712, *got.HourlyUSD, 1e-6)
 	for _, want := range []string{
 		`"aws:eks/cluster:Cluster"`, `"aws:ec2/launchTemplate:LaunchTemplate"`, `"aws:ec2/placementGroup:PlacementGroup"`,
 		`"kubernetes:ray.io/v1:RayCluster"`, `"kubernetes:helm.sh/v3:Release"`, `"raytrain:index:TrainingJob"`,

@@ -71,3 +71,36 @@ func TestFlowLogsNeedARoleThatMayWrite(t *testing.T) {
 	step, err := l.down()
 	require.NoError(t, err, step)
 }
+
+func TestLaunchTemplatesThatEC2AndEKSRefuse(t *testing.T) {
+	volume := func(iops, throughput int) func(props) {
+		return func(p props) {
+			p["blockDeviceMappings"] = []props{{"deviceName": "/dev/xvda", "ebs": props{
+				"volumeType": "gp3", "iops": iops, "throughput": throughput,
+			}}}
+		}
+	}
+	userData := func(text string) func(props) { return func(p props) { p["userData"] = text } }
+	for _, test := range []struct {
+		name, code, text string
+		change           func(props)
+	}{
+		{"few operations", "InvalidParameterValue", "range 3000 to 16000", volume(1000, 125)},
+		{"throughput", "InvalidParameterValue", "range 125 to 1000", volume(4000, 1001)},
+		{"ratio", "InvalidParameterValue", "is too high", volume(3000, 1000)},
+		{"user data", "InvalidRequestException", "MIME multipart", userData("c3BlYzoge30=")},
+		{"good volume", "", "", volume(4000, 1000)},
+		{"good user data", "", "", userData("TUlNRS1WZXJzaW9uOiAxLjAK")},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			l := newLab(t)
+			l.change["lt"] = test.change
+			step, err := l.up()
+			assert.Equal(t, test.code, code(err))
+			if test.code != "" {
+				assert.Equal(t, "gpu", step)
+				require.ErrorContains(t, err, test.text)
+			}
+		})
+	}
+}

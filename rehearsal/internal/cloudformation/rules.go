@@ -104,6 +104,16 @@ func rules() map[string]rule {
 				return parseDocument(properties, "PolicyDocument")
 			},
 		},
+		"aws:ec2/capacityReservation:CapacityReservation": {
+			Type: "AWS::EC2::CapacityReservation", Drop: []string{"placementGroupArn"}, // no property there
+			Shape: func(properties map[string]any) error {
+				properties["TagSpecifications"] = []map[string]any{
+					{"ResourceType": "capacity-reservation", "Tags": properties["Tags"]},
+				}
+				delete(properties, "Tags")
+				return nil
+			},
+		},
 		"aws:ec2/flowLog:FlowLog": {
 			Type: "AWS::EC2::FlowLog",
 			Rename: map[string]string{

@@ -25,7 +25,34 @@ func CheckTemplateForEC2(o *store.Op, data LaunchTemplateData, t instanceType) e
 		return api.Errorf("InvalidPlacementGroup.Unknown", "The Placement Group '%s' is unknown.",
 			data.Placement.GroupName)
 	}
+	if err := checkVolumes(data.BlockDeviceMappings); err != nil {
+		return err
+	}
 	return checkInterfaces(o, data.NetworkInterfaces, t)
+}
+
+// checkVolumes checks the performance of gp3 volumes.
+// Source: EBS user guide, "General Purpose SSD volumes"; EC2 returns InvalidParameterValue.
+func checkVolumes(mappings []BlockDeviceMapping) error {
+	for _, mapping := range mappings {
+		if mapping.EBS == nil || mapping.EBS.VolumeType != "gp3" {
+			continue
+		}
+		iops, throughput := mapping.EBS.IOPS, mapping.EBS.Throughput
+		switch {
+		case iops != 0 && (iops < 3000 || iops > 16000):
+			return api.Errorf("InvalidParameterValue",
+				"Volume iops of %d is not in the range 3000 to 16000.", iops)
+		case throughput != 0 && (throughput < 125 || throughput > 1000):
+			return api.Errorf("InvalidParameterValue",
+				"Volume throughput of %d is not in the range 125 to 1000.", throughput)
+		case throughput*4 > max(iops, 3000):
+			return api.Errorf("InvalidParameterValue",
+				"Throughput (MiBps) to iops ratio of %f is too high; maximum is 0.250000 MiBps per iops.",
+				float64(throughput)/float64(max(iops, 3000)))
+		}
+	}
+	return nil
 }
 
 // checkInterfaces checks a template's interfaces against a type.

@@ -1,6 +1,10 @@
 package eks
 
 import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
@@ -25,6 +29,13 @@ func checkTemplateForEKS(data ec2.LaunchTemplateData, group *NodeGroup) error {
 			"Launch template should not specify a shutdown behavior other than terminate.")
 	case data.HibernationOptions != nil && data.HibernationOptions.Configured:
 		return invalidParameter("Launch template should not specify hibernation options.")
+	}
+	if data.UserData != "" && data.ImageID == "" {
+		// EKS merges its own part.
+		text, err := base64.StdEncoding.DecodeString(data.UserData)
+		if err != nil || !strings.HasPrefix(string(text), "MIME-Version:") {
+			return api.Errorf("InvalidRequestException", "User data was not in the MIME multipart format.")
+		}
 	}
 	for _, nic := range data.NetworkInterfaces {
 		if nic.SubnetID != "" {
