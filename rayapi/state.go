@@ -100,8 +100,46 @@ type Actor struct {
 // ActorState is an actor's state according to the state API.
 type ActorState string
 
-// Dead is the only state in which an actor neither has nor requests resources.
-const Dead ActorState = "DEAD"
+// Dead is the only state in which an actor neither has nor requests resources. ActorPending means that
+// it has none yet.
+const (
+	Dead         ActorState = "DEAD"
+	ActorPending ActorState = "PENDING_CREATION"
+)
+
+// PlacementGroup is resources that a job requests together, such as those of all ranks of Ray Train.
+type PlacementGroup struct {
+	ID string `json:"placement_group_id"`
+	// JobID is Ray's own id of the job, as in Job.JobID.
+	JobID   string              `json:"creator_job_id"`
+	State   PlacementGroupState `json:"state"`
+	Bundles []Bundle            `json:"bundles"`
+}
+
+// Bundle is the part of a placement group that is on one node.
+type Bundle struct {
+	// Resources are the requested ones by Ray's name, such as GPU.
+	Resources map[string]float64 `json:"unit_resources"`
+}
+
+// PlacementGroupState is the state of a placement group.
+type PlacementGroupState string
+
+// GroupPending means that the resources are not free, or that no node has them.
+const GroupPending PlacementGroupState = "PENDING"
+
+// PlacementGroups returns the placement groups that the head knows, removed ones included, of at most
+// 10,000.
+func (c *Client) PlacementGroups(ctx context.Context) ([]PlacementGroup, error) {
+	var reply listReply[PlacementGroup]
+	if err := c.get(ctx, "/api/v0/placement_groups?detail=true&limit=10000", &reply); err != nil {
+		return nil, fmt.Errorf("listing Ray's placement groups: %w", err)
+	}
+	if !reply.Result {
+		return nil, fmt.Errorf("listing Ray's placement groups: %s", reply.Msg)
+	}
+	return reply.Data.Result.Result, nil
+}
 
 // DeathCause says why an actor ended. One of its members is set, or none for an exception of its own.
 // Source: ActorDeathCause in Ray's common.proto.

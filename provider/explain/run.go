@@ -31,6 +31,13 @@ func runRows() []finding.Explanation {
 			Next: "restart the Ray head, then start the job again",
 		},
 		{
+			Code: "job-impossible", Severity: report.Error,
+			Meaning: "the job was stopped because it requested more GPUs than the cluster has",
+			How: "A placement group or an actor of the script waits for GPUs that no node " +
+				"will have: the node group has a fixed size.",
+			Next: "request fewer GPUs in the script, or set gpu.nodes",
+		},
+		{
 			Code: "stopped-early", Severity: report.Error,
 			Meaning: "the job was stopped because its verdict could no longer become efa",
 			How:     "A finding about its logs says what did not use EFA.",

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -32,7 +33,9 @@ type copier struct {
 	now       func() time.Time
 	collector *evidence.Collector
 	watch     *evidence.Watch
-	pause     time.Duration
+	// demands looks for a request that the cluster can never meet.
+	demands func(ctx context.Context) string
+	pause   time.Duration
 	// done is closed when the latest pass has ended; nil before the first.
 	done chan struct{}
 
@@ -47,12 +50,14 @@ type sight struct {
 	evidence.Glimpse
 	// at is when the latest pass ended, moved when a pass last showed something new; zero before.
 	at, moved time.Time
+	// impossible is the request that the cluster can never meet; empty for none.
+	impossible string
 }
 
 func newCopier(ctx context.Context, job Job, collector *evidence.Collector) *copier {
 	ctx, cancel := context.WithCancel(ctx)
 	return &copier{
-		ctx: ctx, cancel: cancel, now: job.Clock.Now, collector: collector, watch: job.Watch,
+		ctx: ctx, cancel: cancel, now: job.Clock.Now, collector: collector, watch: job.Watch, demands: job.demands,
 		due: job.Clock.Now().Add(collectSoon), refreshDue: job.Clock.Now().Add(progressPause), pause: collectSoon,
 	}
 }
@@ -82,7 +87,9 @@ func (c *copier) pass(all bool) {
 	began := c.now()
 	glimpse := c.last().Glimpse
 	var err error
+	impossible := ""
 	if all {
+		impossible = c.demands(ctx)
 		err = c.collector.Collect(ctx)
 		if c.watch != nil {
 			glimpse = c.watch.Look(c.collector.Files())
@@ -100,7 +107,7 @@ func (c *copier) pass(all bool) {
 	case err == nil: // otherwise it is unknown whether something moved
 		c.seen.at = ended
 	}
-	c.seen.Glimpse = glimpse
+	c.seen.Glimpse, c.seen.impossible = glimpse, cmp.Or(impossible, c.seen.impossible)
 	c.refreshDue = ended.Add(progressPause)
 	if all {
 		if c.watch == nil || glimpse.Verdict == report.EFA {

@@ -37,6 +37,9 @@ type Job struct {
 	// resources, NoProgress how long a running job may show nothing new: its first evidence or,
 	// once it has reported one, a further step. 0 means any time.
 	Deadline, Pending, NoProgress time.Duration
+	// GPUs is how many GPUs the cluster can ever have, GPUsPerNode how many each of its nodes. A job that
+	// requests more waits forever, so it is stopped. 0 means that the cluster may grow.
+	GPUs, GPUsPerNode int
 	// Watch judges the evidence of the running job; nil does not. With FailFast the job is stopped
 	// as soon as it can no longer become efa.
 	Watch    *evidence.Watch
@@ -54,6 +57,8 @@ type Outcome struct {
 	// it did not stop.
 	Stopped     StopReason
 	StillActive bool
+	// Impossible is the request that the cluster can never meet, if the job was stopped for that.
+	Impossible string
 	// Started is when the job started, or Wait, if that was earlier. Waited is how long it took
 	// since.
 	Started time.Time
@@ -71,6 +76,8 @@ const (
 	TooLongPending StopReason = "pending"
 	// WithoutProgress means that nothing changed for Job.NoProgress.
 	WithoutProgress StopReason = "no-progress"
+	// Impossible means that it requested more GPUs than the cluster can ever have.
+	Impossible StopReason = "impossible"
 	// NotEFA means that the run could no longer become efa.
 	NotEFA StopReason = "not-efa"
 )
@@ -123,6 +130,8 @@ func (j Job) mustStop(job rayapi.Job, elapsed time.Duration, seen sight) StopRea
 		return AtDeadline
 	case job.Status == rayapi.Pending && over(elapsed, j.Pending):
 		return TooLongPending
+	case seen.impossible != "":
+		return Impossible
 	case j.FailFast && seen.Lost:
 		return NotEFA
 	// A job that left evidence and never reports its progress cannot be judged by it.
@@ -158,6 +167,9 @@ func (j Job) stop(ctx context.Context, reason StopReason, seen sight) (Outcome, 
 	if reason == NotEFA && seen.Telling != nil {
 		line += ": " + seen.Telling.Text
 	}
+	if reason == Impossible {
+		line += ": " + seen.impossible
+	}
 	j.Log(line)
 	job, err := j.Ray.StopAndWait(ctx, j.ID, StopTimeout)
 	if err != nil && !errors.Is(err, rayapi.ErrStillActive) {
@@ -166,6 +178,9 @@ func (j Job) stop(ctx context.Context, reason StopReason, seen sight) (Outcome, 
 	end := Outcome{Job: job, StillActive: !job.Status.Final()}
 	if end.StillActive || job.Status == rayapi.Stopped { // otherwise it ended by itself in this moment
 		end.Stopped = reason
+		if reason == Impossible {
+			end.Impossible = seen.impossible
+		}
 	}
 	return end, nil
 }

@@ -216,6 +216,51 @@ func TestWait(t *testing.T) {
 			status: rayapi.Succeeded, least: time.Hour, most: time.Hour + time.Minute, says: "stopping job train-1 (deadline)",
 		},
 		{
+			name: "it requests more GPUs than the cluster has", change: twoGPUs,
+			set:     func(_ *testing.T, h *head) { h.request("01", rayapi.GroupPending, 1, 1, 1) },
+			stopped: follow.Impossible, status: rayapi.Stopped, most: 10 * time.Second,
+			says: "a placement group requests 3 GPUs, and the cluster has 2",
+		},
+		{
+			name: "it requests more GPUs than a node has", change: twoGPUs,
+			set:     func(_ *testing.T, h *head) { h.request("01", rayapi.GroupPending, 2) },
+			stopped: follow.Impossible, status: rayapi.Stopped, most: 10 * time.Second,
+			says: "a bundle of a placement group requests 2 GPUs, and a node has 1",
+		},
+		{
+			name: "an actor requests more GPUs than a node has", change: twoGPUs,
+			set: func(_ *testing.T, h *head) {
+				h.request("01", "CREATED", 1, 1)
+				h.Actors = []rayapi.Actor{{
+					ClassName: "Trainer", JobID: "01", State: rayapi.ActorPending, Resources: map[string]float64{"GPU": 2},
+				}}
+			},
+			stopped: follow.Impossible, status: rayapi.Stopped, most: 10 * time.Second,
+			says: "an actor (Trainer) requests 2 GPUs, and a node has 1",
+		},
+		{
+			name: "requests that can be met, or are of another job", change: twoGPUs,
+			set: func(_ *testing.T, h *head) {
+				h.request("02", rayapi.GroupPending, 9)
+				h.request("01", "REMOVED", 9)
+				h.request("01", rayapi.GroupPending, 1, 1)
+				h.Actors = []rayapi.Actor{
+					{JobID: "02", State: rayapi.ActorPending, Resources: map[string]float64{"GPU": 2}},
+					{JobID: "01", State: rayapi.Dead, Resources: map[string]float64{"GPU": 2}},
+					{JobID: "01", State: rayapi.ActorPending, Resources: map[string]float64{"GPU": 1, "CPU": 8}},
+				}
+				h.after(5*time.Minute, func(job *rayapi.Job) { job.Status = rayapi.Succeeded })
+			},
+			status: rayapi.Succeeded, least: 5 * time.Minute, most: 6 * time.Minute,
+		},
+		{
+			name: "the cluster may grow", set: func(_ *testing.T, h *head) {
+				h.request("01", rayapi.GroupPending, 9)
+				h.after(5*time.Minute, func(job *rayapi.Job) { job.Status = rayapi.Succeeded })
+			},
+			status: rayapi.Succeeded, least: 5 * time.Minute, most: 6 * time.Minute,
+		},
+		{
 			name: "the head restarts", set: func(_ *testing.T, h *head) {
 				h.after(time.Minute, func(*rayapi.Job) { h.Session = "another" })
 			},
@@ -260,6 +305,19 @@ func TestWait(t *testing.T) {
 			})
 		})
 	}
+}
+
+// twoGPUs is a cluster of two nodes with one GPU each.
+func twoGPUs(job *follow.Job) { job.GPUs, job.GPUsPerNode = 2, 1 }
+
+// request adds a placement group with a bundle for each number of GPUs.
+func (h *head) request(jobID string, state rayapi.PlacementGroupState, gpus ...float64) {
+	h.Jobs[id].JobID = "01"
+	group := rayapi.PlacementGroup{JobID: jobID, State: state}
+	for _, count := range gpus {
+		group.Bundles = append(group.Bundles, rayapi.Bundle{Resources: map[string]float64{"GPU": count, "CPU": 1}})
+	}
+	h.Groups = append(h.Groups, group)
 }
 
 // stopsLocked is stops for a hook of the server, which holds its lock.

@@ -26,7 +26,7 @@ func (o operation) conclude(
 	state.Verdict = judgement.Report.Verdict
 	state.JobStatus = end.Job.Status
 	state.Findings = slices.Concat(
-		o.stillActive(end), gathered.failures, judgement.Report.Findings, begun.cluster.found, begun.notes)
+		o.stillActive(end), impossible(end), gathered.failures, judgement.Report.Findings, begun.cluster.found, begun.notes)
 	state.Ranks = judgement.Report.Ranks
 	state.Counters = gathered.counters
 	seen := len(judgement.Manifests)
@@ -62,6 +62,19 @@ func (o operation) stillActive(end follow.Outcome) []report.Finding {
 			"it may still run, or start later, and use the GPUs", follow.StopTimeout),
 		Next: fmt.Sprintf("kubectl -n %s delete pod -l ray.io/cluster=%s (KubeRay creates new pods), "+
 			"then pulumi up", o.in.Namespace, o.in.RayCluster),
+	}}
+}
+
+// impossible returns the finding about a job that requested more than the cluster can ever have.
+func impossible(end follow.Outcome) []report.Finding {
+	if end.Impossible == "" {
+		return nil
+	}
+	return []report.Finding{{
+		Code: "job-impossible", Severity: report.Error, Text: end.Impossible,
+		Cause: "the script requests more GPUs than the cluster has, so that it would wait forever",
+		Next: "request fewer GPUs in the script, or pulumi config set --path gpu.nodes NUMBER; " +
+			"then pulumi up",
 	}}
 }
 

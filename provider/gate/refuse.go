@@ -82,6 +82,8 @@ func stopText(state State, end follow.Outcome) string {
 		return fmt.Sprintf("after it waited for %d s (job.pendingSeconds)", state.PendingSeconds)
 	case follow.WithoutProgress:
 		return fmt.Sprintf("after %d s without progress (job.noProgressSeconds)", state.NoProgressSeconds)
+	case follow.Impossible:
+		return "because it requests more GPUs than the cluster has"
 	case follow.NotEFA:
 		return fmt.Sprintf("after %d s, because it can no longer become efa (job.failFast)",
 			int(end.Waited.Seconds()))

@@ -24,6 +24,24 @@ func TestJobThatWaitsForResourcesIsGivenUp(t *testing.T) {
 	assert.Less(t, w.time().Sub(began), 200*time.Second)
 }
 
+// A script that requests more GPUs than the node group has is refused in seconds.
+func TestJobThatRequestsTooManyGPUsIsStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.script = func(job *rayapi.Job) {
+		job.JobID = "01000000"
+		w.ray.Groups = []rayapi.PlacementGroup{{JobID: job.JobID, State: rayapi.GroupPending, Bundles: []rayapi.Bundle{
+			{Resources: map[string]float64{"GPU": 4}}, {Resources: map[string]float64{"GPU": 4}}, {Resources: map[string]float64{"GPU": 1}},
+		}}}
+	}
+	w.inputs["deadlineSeconds"] = property.New(86400.0)
+	w.awaitPasses(1 << 20)
+	err := w.up()
+	require.ErrorContains(t, err, "a placement group requests 9 GPUs, and the cluster has 8")
+	require.ErrorContains(t, err, "pulumi config set --path gpu.nodes")
+	assert.Equal(t, "job-impossible", w.state.Get("refusal").AsMap().Get("code").AsString())
+}
+
 func TestJobWithoutProgressIsStopped(t *testing.T) {
 	t.Parallel()
 	report := []byte(`{"step": 3, "steps": 5, "loss": null, "stepsPerSecond": null}`)

@@ -21,10 +21,13 @@ func (o operation) wait(
 		Deadline:   time.Duration(o.in.DeadlineSeconds) * time.Second,
 		Pending:    time.Duration(o.in.PendingSeconds) * time.Second,
 		NoProgress: time.Duration(o.in.NoProgressSeconds) * time.Second,
-		Watch:      evidence.NewWatch(o.evidence(begun)),
-		FailFast:   o.in.FailFast,
-		Clock:      evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep},
-		Log:        func(line string) { o.env.Log(ctx, string(begun.head.redact([]byte(line)))) },
+		// The node group has a fixed size.
+		GPUs:        o.in.Expectations.Nodes * o.in.Expectations.GPUsPerNode,
+		GPUsPerNode: o.in.Expectations.GPUsPerNode,
+		Watch:       evidence.NewWatch(o.evidence(begun)),
+		FailFast:    o.in.FailFast,
+		Clock:       evidence.Clock{Now: o.env.Now, Sleep: o.env.Sleep},
+		Log:         func(line string) { o.env.Log(ctx, string(begun.head.redact([]byte(line)))) },
 	}.Wait(ctx, collector)
 	if errors.Is(err, follow.ErrHeadUnreachable) {
 		err = o.unreachable(ctx, err)

@@ -34,6 +34,8 @@ type Server struct {
 	Nodes []rayapi.Node
 	// Actors is what the state API lists.
 	Actors []rayapi.Actor
+	// Groups is what the state API lists.
+	Groups []rayapi.PlacementGroup
 	// Jobs holds every job by its submission id.
 	Jobs map[string]*rayapi.Job
 	// Submissions records what was submitted, in order.
@@ -138,6 +140,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, list(map[string]any{"total": len(s.Nodes), "result": s.Nodes}))
 	case r.URL.Path == "/api/v0/actors":
 		reply(w, list(map[string]any{"total": len(s.Actors), "result": s.Actors}))
+	case r.URL.Path == "/api/v0/placement_groups":
+		reply(w, list(map[string]any{"total": len(s.Groups), "result": s.Groups}))
 	case r.URL.Path == "/api/v0/logs":
 		s.serveLogList(w, r)
 	case r.URL.Path == "/api/v0/logs/file":
