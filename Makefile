@@ -87,8 +87,9 @@ breaks: build ## break the program in every known way, one at a time, and check 
 	go test ./rehearsal/breaks -count 1 -v -timeout 2h -breaks.all
 
 .PHONY: drill
-drill: setup ## the built-in training on this host with gloo: every case of a CPU; make test runs only one
+drill: setup ## the built-in training on this host with gloo: every case and every experiment; make test runs one case
 	go test ./drill -count 1 -v -drill.all
+	go test ./benchmark -count 1 -v -benchmark.all
 
 .PHONY: bench-verdict
 bench-verdict: go ## compare the speed of raytrain verdict with grep

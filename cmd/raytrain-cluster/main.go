@@ -16,7 +16,7 @@ import (
 // newRootCommand is called raytrain because that is how people start the program.
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{Use: "raytrain", SilenceUsage: true, SilenceErrors: true}
-	root.AddCommand(newSubmitCommand(), newStatusCommand())
+	root.AddCommand(newSubmitCommand(), newStatusCommand(), newBenchmarkCommand())
 	usage.Install(root)
 	return root
 }

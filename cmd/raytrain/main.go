@@ -20,6 +20,8 @@ to TCP without an error: the job succeeds and runs at about half the speed.
   submit    run a job on any Ray cluster and report whether it used EFA
   status    show the job of a stack or RayCluster, its verdict so far, and the cost
   rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
+  benchmark
+            measure what EFA is worth on a Ray cluster
   report    compare the reports of two runs
   drill     show on a GPU of this host, without EFA, what the gate refuses
   image     choose the container image that the stack runs, by digest
@@ -45,7 +47,8 @@ func newRootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(newVerdictCommand(), newSubmitCommand(), newStatusCommand(), newImageCommand(), newRehearseCommand(),
-		newRecoverCommand(), newDestroyCheckCommand(), newDrillCommand(), newReportCommand(), newCostCommand())
+		newRecoverCommand(), newDestroyCheckCommand(), newDrillCommand(), newReportCommand(), newCostCommand(),
+		newBenchmarkCommand())
 	usage.Install(root)
 	return root
 }

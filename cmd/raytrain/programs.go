@@ -73,3 +73,14 @@ far, nodes, pods and cost. "raytrain status --help" lists its flags.`,
 		Example: `  raytrain status --watch`,
 	})
 }
+
+// newBenchmarkCommand returns `raytrain benchmark`.
+func newBenchmarkCommand() *cobra.Command {
+	return newProgramCommand(clusterProgram, &cobra.Command{
+		Use:   "benchmark",
+		Short: "Measure what EFA is worth on a Ray cluster",
+		Long: `Run experiments with the built-in training on a Ray cluster: efa-vs-tcp, scaling,
+allreduce, recovery. "raytrain benchmark --help" lists its flags.`,
+		Example: `  raytrain benchmark efa-vs-tcp --address http://127.0.0.1:8265`,
+	})
+}

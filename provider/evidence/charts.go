@@ -12,7 +12,7 @@ func (r Result) Charts() []chart.Chart {
 	var charts []chart.Chart
 	if len(r.StepSeconds) > 0 {
 		steps := chart.Chart{
-			Title: "Time of each step", About: "Measured on rank 0, after the warm-up. A checkpoint counts for its step.",
+			Title: "Time of each step", About: "Measured on rank 0, after the warm-up, without the time for checkpoints.",
 			Unit: "s", Axis: "step", Line: true,
 		}
 		first := r.Steps - len(r.StepSeconds)
