@@ -58,7 +58,7 @@ func TestAFailedUpdateHasNoVerdict(t *testing.T) {
 				require.Error(t, r.err)
 				assert.Equal(t, "none", r.export(t, "verdict"))
 				assert.Contains(t, r.export(t, "evidence"), "the last update did not pass")
-				for _, name := range []string{"submissionId", "reportPath", "stepsPerSecond"} {
+				for _, name := range []string{"submissionId", "reportPath", "reportPage", "stepsPerSecond"} {
 					assert.Empty(t, r.export(t, name), name)
 				}
 			})

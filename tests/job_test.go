@@ -55,6 +55,7 @@ func TestExportsOfAGreenRun(t *testing.T) {
 	r := green(t, options{})
 	assert.Equal(t, "efa", r.export(t, "verdict"))
 	assert.InDelta(t, 0.5173, r.export(t, "stepsPerSecond"), 1e-9)
+	assert.Equal(t, "evidence/gate-1/report.html", r.export(t, "reportPage"))
 	assert.Equal(t, "ray-train-efa", r.export(t, "clusterName"))
 	assert.Equal(t, "aws eks update-kubeconfig --region us-east-2 --name ray-train-efa", r.export(t, "kubeconfigCommand"))
 	for _, name := range []string{

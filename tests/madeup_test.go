@@ -24,7 +24,7 @@ func madeUp(typ, name string, ranks int) resource.PropertyMap {
 			"findings":  resource.NewProperty([]resource.PropertyValue{}),
 			"nodes":     resource.NewProperty(nodeRows(ranks / 4)),
 			"pods":      resource.NewProperty([]resource.PropertyValue{}),
-			"proofHash": text("h"), "submissionId": text("gate-1"), "reportPath": text("evidence/gate-1"),
+			"proofHash": text("h"), "submissionId": text("gate-1"), "reportPath": text("evidence/gate-1/report.txt"),
 			"rehearsed": resource.NewProperty(true),
 		}
 	default:

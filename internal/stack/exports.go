@@ -2,6 +2,7 @@ package stack
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 
@@ -34,6 +35,15 @@ func export(ctx *pulumi.Context, s settings.Settings, plan capacity.Plan, made *
 	ctx.Export("stepsPerSecond", made.job.StepsPerSecond)
 	ctx.Export("submissionId", made.job.SubmissionID)
 	ctx.Export("reportPath", made.job.ReportPath)
+	ctx.Export("reportPage", made.job.ReportPath.ApplyT(reportPage))
+}
+
+// reportPage returns the path of the report as a page, which is next to the text.
+func reportPage(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.TrimSuffix(text, ".txt") + ".html"
 }
 
 // evidence returns the number of ranks and nodes in evidence as one line.

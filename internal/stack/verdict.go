@@ -80,7 +80,7 @@ func (f *failedUpdate) exportNoVerdict(ctx *pulumi.Context) {
 		return none
 	}))
 	ctx.Export("evidence", pulumi.String("none: the last update did not pass; its error says why"))
-	for _, name := range []string{"stepsPerSecond", "submissionId", "reportPath"} {
+	for _, name := range []string{"stepsPerSecond", "submissionId", "reportPath", "reportPage"} {
 		ctx.Export(name, pulumi.String(""))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/render/chart"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -34,7 +35,9 @@ type page struct {
 	Mark      string
 	Notice    string // of a rehearsal
 	Made      string
-	Facts     []fact
+	Facts     []Fact
+	Run       []Fact
+	Charts    []chart.Chart
 	Legend    []legend
 	Pictures  []picture
 	Remarks   []string
@@ -44,8 +47,6 @@ type page struct {
 	OpenRanks bool
 	OpenProof bool
 }
-
-type fact struct{ Name, Value string }
 
 // HTML writes the report as one self-contained page: it loads nothing and runs no script.
 func HTML(w io.Writer, r report.Report, opts Options) error {
@@ -83,11 +84,15 @@ func newPage(r report.Report, opts Options) page {
 	p := page{
 		summary: summarize(r), Verdict: r.Verdict, Mark: mark(r.Verdict), Legend: legends(),
 		Style: Style(), Made: origin(opts), OpenProof: opts.Proof, OpenRanks: len(r.Ranks) <= pageOpen,
+		Charts: opts.Charts,
+	}
+	for _, f := range opts.Run {
+		p.Run = append(p.Run, Fact{Name: printable(f.Name), Value: printable(f.Value)})
 	}
 	if r.Rehearsed {
 		p.Notice = rehearsedNotice
 	}
-	p.Facts = []fact{
+	p.Facts = []Fact{
 		{"world size", number(r.WorldSize, "unknown")},
 		{"ranks in evidence", number(r.RanksSeen, "unknown")},
 		{"nodes", number(r.Nodes, "unknown")},

@@ -31,6 +31,7 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 	if more := len(s.Findings) - markdownFindings; more > 0 {
 		fmt.Fprintf(m, "%s more; `--format json` lists all.\n\n", plural(more, "finding"))
 	}
+	foldRun(m, opts)
 	foldTable(m, rankTable(r, markdownRanks))
 	if len(r.Communicators) > 1 {
 		foldTable(m, communicatorTable(r, markdownRanks))
@@ -51,6 +52,21 @@ func Markdown(w io.Writer, r report.Report, opts Options) error {
 func markdownFinding(m *strings.Builder, f report.Finding) {
 	fmt.Fprintf(m, "**%s: %s**\n\n", f.Severity, escape(title(f)))
 	fmt.Fprintf(m, "```text\n%s\n```\n\n", strings.Join(details(f), "\n"))
+}
+
+// foldRun writes what is known about the run, and its charts as text.
+func foldRun(m *strings.Builder, opts Options) {
+	var rows strings.Builder
+	for i, f := range opts.Run {
+		if i == 0 {
+			rows.WriteString("| | |\n|---|---|\n")
+		}
+		fmt.Fprintf(&rows, "| %s | %s |\n", escape(printable(f.Name)), escape(printable(f.Value)))
+	}
+	fold(m, "The run", rows.String())
+	for _, c := range opts.Charts {
+		fold(m, escape(c.Title), fmt.Sprintf("%s\n\n```text\n%s```", escape(c.About), c.Text()))
+	}
 }
 
 func foldFindings(m *strings.Builder, summary string, list []report.Finding) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/render/chart"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -20,7 +21,14 @@ type Options struct {
 	Proof bool
 	// Color marks text with terminal colors.
 	Color bool
+	// Run is what is known about the run beside its logs, and Charts what it measured. HTML and
+	// Markdown show them.
+	Run    []Fact
+	Charts []chart.Chart
 }
+
+// Fact is a named value of a run.
+type Fact struct{ Name, Value string }
 
 // Format is one output form.
 type Format struct {

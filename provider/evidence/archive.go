@@ -26,6 +26,10 @@ type Bundle struct {
 	Result       *Result    `json:"result"`
 	Counters     *Counters  `json:"counters"`
 	HourlyUSD    float64    `json:"hourlyUsd"`
+	// Image is the container image of the ranks, and Environment the job's network settings; empty
+	// when unknown.
+	Image       string            `json:"image,omitempty"`
+	Environment map[string]string `json:"environment,omitempty"`
 	// Refusal is null when the run passed.
 	Refusal   *refusal.Refusal `json:"refusal"`
 	Report    json.RawMessage  `json:"report"`
@@ -83,7 +87,8 @@ func Archive(
 	}
 	err = errors.Join(err,
 		root.WriteFile("report.txt", asText, fileMode),
-		root.WriteFile("report.json", append(asJSON, '\n'), fileMode))
+		root.WriteFile("report.json", append(asJSON, '\n'), fileMode),
+		writePages(root, bundle, result))
 	if err != nil {
 		return "", fmt.Errorf("writing the evidence of %q: %w", bundle.SubmissionID, err)
 	}

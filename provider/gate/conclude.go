@@ -45,7 +45,7 @@ func (o operation) conclude(
 		Rehearsed: o.env.Rehearsed, SubmissionID: begun.record.SubmissionID, Attempt: begun.record.Number,
 		Nonce: begun.record.Nonce, ProofHash: o.proof.Hash, Job: end.Job, Result: judgement.Result,
 		Counters: gathered.counters, HourlyUSD: o.in.HourlyUSD, Refusal: state.Refusal,
-		Manifests: judgement.Manifests,
+		Manifests: judgement.Manifests, Image: o.in.ImageDigest, Environment: o.in.Environment,
 	}, judgement.Report, gathered.files, gathered.log)
 	return state, err
 }
