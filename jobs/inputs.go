@@ -37,6 +37,7 @@ type Inputs struct {
 	OnCancel              OnCancel          `pulumi:"onCancel,optional"`
 	HourlyUSD             float64           `pulumi:"hourlyUsd"`
 	AWSRegion             string            `pulumi:"awsRegion"`
+	EFASecurityGroupID    string            `pulumi:"efaSecurityGroupId,optional"`
 	EvidenceDir           string            `pulumi:"evidenceDir"`
 }
 

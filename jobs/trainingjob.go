@@ -80,6 +80,8 @@ type TrainingJobArgs struct {
 	HourlyUSD float64 `pulumi:"hourlyUsd"`
 	// AWSRegion is the AWS region, for the commands that error texts suggest.
 	AWSRegion pulumi.StringInput `pulumi:"awsRegion"`
+	// EFASecurityGroupID is the security group of the EFA interfaces, for the same commands.
+	EFASecurityGroupID pulumi.StringPtrInput `pulumi:"efaSecurityGroupId,optional"`
 	// EvidenceDir is a local folder; each attempt's report and raw logs go into
 	// a folder below it that is named by the submission id.
 	EvidenceDir string `pulumi:"evidenceDir"`

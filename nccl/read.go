@@ -31,7 +31,8 @@ func Judge(ctx context.Context, sources []Source, opts Options) (report.Report, 
 	if err != nil {
 		return report.Report{}, err
 	}
-	return verdict.Conclude(files, verdict.Expected(opts)).Report, nil
+	judged := verdict.Conclude(files, verdict.Expected(opts)).Report
+	return judged, quote(ctx, judged.Findings, sources)
 }
 
 // reader parses sources into the model.

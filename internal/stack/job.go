@@ -20,7 +20,7 @@ const requiredProvider = "efa"
 // newJob registers the gate; it returns nil if the job is disabled.
 func newJob(
 	ctx *pulumi.Context, s settings.Settings, plan capacity.Plan,
-	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string,
+	made *cluster.Cluster, work *workloads.Workloads, environment map[string]string, efaSecurityGroup pulumi.StringOutput,
 ) (*jobs.TrainingJob, error) {
 	if !s.Job.Enabled {
 		return nil, nil //nolint:nilnil // no job is no error
@@ -58,9 +58,10 @@ func newJob(
 		DeadlineSeconds: s.Job.DeadlineSeconds,
 		PendingSeconds:  s.Job.PendingSeconds, NoProgressSeconds: s.Job.NoProgressSeconds,
 		FailFast: s.Job.FailFast, OnCancel: s.Job.OnCancel,
-		HourlyUSD:   plan.Estimate.HourlyUSD(),
-		AWSRegion:   pulumi.String(s.AWSRegion),
-		EvidenceDir: s.Job.EvidenceDir,
+		HourlyUSD:          plan.Estimate.HourlyUSD(),
+		AWSRegion:          pulumi.String(s.AWSRegion),
+		EFASecurityGroupID: efaSecurityGroup,
+		EvidenceDir:        s.Job.EvidenceDir,
 	}, pulumi.DependsOn(work.Made))
 }
 

@@ -183,7 +183,7 @@ func build(
 	if err != nil {
 		return nil, err
 	}
-	gate, err := newJob(ctx, s, plan, made, work, environment)
+	gate, err := newJob(ctx, s, plan, made, work, environment, efa.SecurityGroupID)
 	if err != nil {
 		return nil, err
 	}

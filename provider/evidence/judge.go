@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
 )
@@ -191,24 +192,25 @@ func failedEarly(run Run) report.Finding {
 	}
 }
 
-// ordered returns all findings by severity, errors first, in the order of the groups.
+// ordered returns all findings by severity, errors first, in the order of the groups. Errors that say
+// what the logs lack come after the others, which say why.
 func ordered(groups ...[]report.Finding) []report.Finding {
 	all := slices.Concat(groups...)
-	slices.SortStableFunc(
-		all,
-		func(a, b report.Finding) int { return weight(a.Severity) - weight(b.Severity) },
-	)
+	slices.SortStableFunc(all, func(a, b report.Finding) int { return weight(a) - weight(b) })
 	return all
 }
 
-func weight(s report.Severity) int {
-	switch s {
-	case report.Error:
+func weight(f report.Finding) int {
+	lacks := []string{finding.NodeMissing.String(), finding.RankMissing.String()}
+	switch {
+	case f.Severity == report.Error && !slices.Contains(lacks, f.Code):
 		return 0
-	case report.Warning:
+	case f.Severity == report.Error:
 		return 1
-	default:
+	case f.Severity == report.Warning:
 		return 2
+	default:
+		return 3
 	}
 }
 

@@ -272,6 +272,7 @@ func TestWhatNeedsANewProof(t *testing.T) {
 		{"startupSeconds", property.New(31.0), 1},
 		{"hourlyUsd", property.New(12.0), 1},
 		{"awsRegion", property.New("us-west-2"), 1},
+		{"efaSecurityGroupId", property.New("sg-2"), 1},
 		{"kubeconfig", property.New(kubeconfig + " ").WithSecret(true), 1},
 	}
 	for _, test := range tests {

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ray-train-efa/ray-train-efa/internal/refusal"
+	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 	"github.com/ray-train-efa/ray-train-efa/provider/follow"
 	"github.com/ray-train-efa/ray-train-efa/rayapi"
@@ -23,6 +25,11 @@ func refuseRun(state State, end follow.Outcome, log []byte) *refusal.Refusal {
 	}
 	refused := refuse(state, "job-failed", summary,
 		"read driver.log next to the report, fix the error, then pulumi up")
+	if state.EFASecurityGroupID != "" && refused.Code == finding.NeverConnected.String() {
+		refused.Next = fmt.Sprintf("run `aws ec2 describe-security-group-rules --region %s --filters "+
+			"Name=group-id,Values=%s`: all traffic (protocol -1) must be allowed from and to %[2]s; then pulumi up",
+			state.AWSRegion, state.EFASecurityGroupID)
+	}
 	refused.Context = []string{fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence",
 		state.SubmissionID, statusText(state, end), *state.WorldSize, state.Expectations.WorldSize)}
 	if end.Job.Status == rayapi.Failed {
@@ -116,14 +123,11 @@ func choose(findings []report.Finding) (lead *report.Finding, others []string) {
 
 // cite returns a finding's text with its place.
 func cite(f report.Finding) string {
-	switch {
-	case f.File != "" && f.Line > 0:
-		return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
-	case f.File != "":
-		return f.File + ": " + f.Text
-	default:
-		return f.Text
+	place := f.File
+	if place != "" && f.Line > 0 {
+		place += ":" + strconv.Itoa(f.Line)
 	}
+	return strings.Join(slices.DeleteFunc([]string{place, f.Text}, func(s string) bool { return s == "" }), ": ")
 }
 
 // tail returns the last lines of a text that are not empty.

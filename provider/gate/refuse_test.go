@@ -64,6 +64,16 @@ func hang() judged {
 	return j
 }
 
+func neverConnected() judged {
+	j := hang()
+	j.state.AWSRegion, j.state.EFASecurityGroupID = "us-east-2", "sg-0a1b2c"
+	j.state.Findings = []report.Finding{{
+		Code: "never-connected", Severity: report.Error, File: "rank1.w1.11.log", Line: 37,
+		Cause: "channels were set up but never connected", Next: "check the group",
+	}}
+	return j
+}
+
 func refusedInPreflight() *refusal.Refusal {
 	finding := report.Finding{
 		Code: "efa-device-missing", Severity: report.Error, Text: "node n1: allocatable vpc.amazonaws.com/efa = 0, required: 1",
@@ -91,6 +101,7 @@ func TestRefusals(t *testing.T) {
 		{"crash", crash().refusal(), "job-failed"},
 		{"preflight", refusedInPreflight(), "efa-device-missing"},
 		{"hang", hang().refusal(), "plugin-not-found"},
+		{"never-connected", neverConnected().refusal(), "never-connected"},
 		{"interrupted", cutOff(), "interrupted"},
 	}
 	for _, test := range tests {

@@ -90,7 +90,8 @@ func explain(node Node, plugin Plugin, name, noDevice string) (cause, next strin
 			"kubectl get pods -A --field-selector spec.nodeName=" + node.Name
 	case plugin.Pod == "" && plugin.UnlistedType:
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
-			"use a newer chart: pulumi config set --path charts.efa.version v0.5.30, then pulumi up"
+			"use a newer chart: helm search repo eks/aws-efa-k8s-device-plugin --versions (repository " +
+				"https://aws.github.io/eks-charts), pulumi config set --path charts.efa.version VERSION, then pulumi up"
 	case plugin.Pod == "":
 		return fmt.Sprintf("the %s device plugin has no pod on this node: %s", name, plugin.Absent),
 			"kubectl get daemonsets -A; kubectl describe node " + node.Name
