@@ -22,6 +22,9 @@ const (
 	Stopped   JobStatus = "STOPPED"
 )
 
+// RuntimeEnvFailed is the ErrorType of a job whose packages or files a node could not install.
+const RuntimeEnvFailed = "RUNTIME_ENV_SETUP_FAILURE"
+
 // Final reports whether the status never changes again.
 func (s JobStatus) Final() bool { return s == Succeeded || s == Failed || s == Stopped }
 

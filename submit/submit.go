@@ -275,14 +275,7 @@ func (s Submitter) endings(end follow.Outcome, want Expected) []report.Finding {
 			Next: "restart the Ray head, then " + s.Again,
 		})
 	}
-	if end.Job.Status == rayapi.Failed && end.Job.ExitCode == nil && end.Job.Message != "" {
-		found = append(found, report.Finding{
-			Code: "ray-job-failed", Severity: report.Error, Text: end.Job.Message,
-			Cause: "Ray ended the job before its command exited",
-			Next:  "fix the cause, then " + s.Again,
-		})
-	}
-	return found
+	return append(found, end.RayFailure(s.Again)...)
 }
 
 // interrupted stops the job, or leaves it, and returns the error that says so.

@@ -104,14 +104,7 @@ func (o operation) failures(ctx context.Context, begun run, end follow.Outcome) 
 		}
 		found = preflight.Failures(ctx, o.cluster.Kubernetes(), begun.head.Client, preflight.NewWanted(o.in), ended)
 	})
-	if end.Job.Status == rayapi.Failed && end.Job.ExitCode == nil && end.Job.Message != "" {
-		found = append(found, report.Finding{
-			Code: "ray-job-failed", Severity: report.Error, Text: end.Job.Message,
-			Cause: "Ray ended the job before its driver exited",
-			Next:  "read the message, and driver.log next to the report; fix the cause, then pulumi up",
-		})
-	}
-	return found
+	return append(found, end.RayFailure("pulumi up")...)
 }
 
 // collect reads all files again, the driver's log and the counters.
