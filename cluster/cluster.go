@@ -3,6 +3,7 @@ package cluster
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi-kubernetes/sdk/v4/go/kubernetes"
@@ -52,6 +53,8 @@ type Args struct {
 	FastImagePull bool
 	// Addons are the versions of the add-ons.
 	Addons settings.AddonVersions
+	// LeaseEnd is when AWS scales the GPU nodes to zero; the zero time means never.
+	LeaseEnd time.Time
 	// Protect makes Pulumi refuse to delete the control plane.
 	Protect bool
 	// AWS is the provider for the control plane's component, which does not inherit one.
@@ -105,6 +108,9 @@ func New(ctx *pulumi.Context, name string, args *Args, opts ...pulumi.ResourceOp
 	}
 	gpu, err := b.gpuNodes(control, roles.nodes, ready)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.lease(control, gpu.group); err != nil {
 		return nil, err
 	}
 	coredns, err := b.addonsAfterNodes(control, system)

@@ -33,6 +33,8 @@ type cloud struct {
 	clusters []string
 	// denied are the operations that the identity lacks, by function.
 	denied map[string]string
+	// gpuNodes is the size that EKS has for the GPU group.
+	gpuNodes int
 	// addresses and vpcs count those of others.
 	addresses, vpcs int
 }
@@ -124,6 +126,10 @@ func (c cloud) call(token string, args resource.PropertyMap) (resource.PropertyM
 			"accountId": resource.NewProperty("123456789012"),
 			"arn":       resource.NewProperty("arn:aws:sts::123456789012:assumed-role/ci/session"),
 		}, nil
+	case "aws:eks/getNodeGroup:getNodeGroup":
+		return resource.PropertyMap{"scalingConfigs": resource.NewProperty([]resource.PropertyValue{
+			resource.NewProperty(resource.PropertyMap{"desiredSize": number(c.gpuNodes)}),
+		})}, nil
 	case "aws:eks/getClusters:getClusters":
 		return resource.PropertyMap{"names": texts(c.clusters)}, nil
 	case "aws:eks/getClusterVersions:getClusterVersions":

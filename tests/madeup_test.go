@@ -15,6 +15,11 @@ func madeUp(typ, name string, ranks int) resource.PropertyMap {
 		return resource.PropertyMap{"latestVersion": number(3)}
 	case "aws:ec2/placementGroup:PlacementGroup", "aws:iam/role:Role":
 		return resource.PropertyMap{"name": text(name + "-made"), "arn": text("arn:" + name)}
+	case nodeGroup:
+		return resource.PropertyMap{
+			"nodeGroupName": text(name + "-made"),
+			"arn":           text("arn:aws:eks:us-east-2:123456789012:nodegroup/ray-train-efa/" + name + "-made/1"),
+		}
 	case "aws:kms/key:Key":
 		return resource.PropertyMap{"arn": text("arn:aws:kms:key")}
 	case trainingJob:

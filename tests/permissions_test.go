@@ -66,6 +66,8 @@ func permissions() []permission {
 		{role, "iam:CreateRole iam:GetRole iam:PutRolePermissionsBoundary iam:DeleteRolePermissionsBoundary iam:UpdateRole iam:UpdateRoleDescription iam:UpdateAssumeRolePolicy " +
 			"iam:TagRole iam:UntagRole iam:ListRolePolicies iam:ListAttachedRolePolicies iam:ListInstanceProfilesForRole iam:DeleteRole"},
 		{"aws:iam/rolePolicyAttachment:RolePolicyAttachment", "iam:AttachRolePolicy iam:ListAttachedRolePolicies iam:DetachRolePolicy"},
+		{schedule, "scheduler:CreateSchedule scheduler:GetSchedule scheduler:UpdateSchedule scheduler:DeleteSchedule iam:PassRole"},
+		{"aws:eks/getNodeGroup:getNodeGroup", "eks:DescribeNodegroup"},
 		{"aws:iam/rolePolicy:RolePolicy", "iam:PutRolePolicy iam:GetRolePolicy iam:DeleteRolePolicy"},
 		{reservation, "ec2:CreateCapacityReservation ec2:DescribeCapacityReservations ec2:ModifyCapacityReservation " +
 			"ec2:CancelCapacityReservation" + tags},
@@ -114,7 +116,7 @@ func TestPermissionsCoverWhatTheProgramCalls(t *testing.T) {
 		c.clusters = []string{"ray-train-efa"}
 	})
 	r := green(t, options{cloud: &busy, config: map[string]string{
-		"flowLogs": "true", "gpu.capacity": "reserve", "adminPrincipalArns": `["arn:aws:iam::123456789012:role/ci"]`,
+		"flowLogs": "true", "ttlHours": "8", "gpu.capacity": "reserve", "adminPrincipalArns": `["arn:aws:iam::123456789012:role/ci"]`,
 	}})
 	called := map[string]bool{"raytrain": true}
 	for _, made := range r.all() {

@@ -26,6 +26,7 @@ const (
 	kmsKey         = "aws:kms/key:Key"
 	logGroup       = "aws:cloudwatch/logGroup:LogGroup"
 	flowLog        = "aws:ec2/flowLog:FlowLog"
+	schedule       = "aws:scheduler/schedule:Schedule"
 	subnet         = "aws:ec2/subnet:Subnet"
 	eksComponent   = "eks:index:Cluster"
 	release        = "kubernetes:helm.sh/v3:Release"

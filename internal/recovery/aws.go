@@ -79,6 +79,10 @@ func withoutTags(r resource) (status Status, id, note string) {
 		return Found, r.input("name"), unchecked
 	case "aws:eks/accessEntry:AccessEntry":
 		return Found, r.input("clusterName") + ":" + r.input("principalArn"), unchecked
+	case "aws:iam/rolePolicy:RolePolicy":
+		return Found, r.input("role") + ":" + r.input("name"), unchecked
+	case "aws:scheduler/schedule:Schedule":
+		return Found, "default/" + r.input("name"), unchecked
 	case "aws:iam/rolePolicyAttachment:RolePolicyAttachment", "aws:ec2/tag:Tag":
 		return Absent, "", "creating it again changes nothing"
 	default:

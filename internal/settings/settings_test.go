@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"awsRegion":                {"", "us-east", "us-east-2a"},
 		"clusterName":              {"", "-a", "a b"},
 		"kubernetesVersion":        {"1.3", "v1.36", "1.36.2"},
+		"ttlHours":                 {"-1", "721", "8h"},
 		"vpcCidr":                  {"10.42.0.0", "10.42.0.0/24", "10.42.0.0/8", "8.8.0.0/16", "10.42.1.0/16", "fd00::/16"},
 		"availabilityZone":         {"b", "us-east-2", "us-west-2a"},
 		"publicAccessFromAnywhere": {"", "yes"},
@@ -451,4 +453,12 @@ func TestReservationsFitTheOtherSettings(t *testing.T) {
 		}
 		require.ErrorContains(t, err, test.says, name)
 	}
+}
+
+func TestLeaseEndIsAFullHour(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 12, 1, 10, 30, 0, 0, time.FixedZone("", 3600))
+	assert.Equal(t, time.Date(2026, 12, 1, 18, 0, 0, 0, time.UTC), Cost{TTLHours: 8}.LeaseEnd(at))
+	assert.Equal(t, Cost{TTLHours: 8}.LeaseEnd(at), Cost{TTLHours: 8}.LeaseEnd(at.Add(29*time.Minute)))
+	assert.Zero(t, Cost{}.LeaseEnd(at))
 }

@@ -4,6 +4,7 @@ package stack
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pulumi/pulumi-aws/sdk/v6/go/aws"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
@@ -168,7 +169,7 @@ func build(
 		EFASecurityGroupID: efa.SecurityGroupID, PlacementGroupName: efa.PlacementGroupName,
 		ReservationID: efa.ReservationID,
 		GPU:           s.GPU, System: s.System, GPUType: plan.GPU, Tags: stackTags(ctx), Protect: s.Protect,
-		Addons: s.Addons, FastImagePull: s.FastImagePull,
+		Addons: s.Addons, FastImagePull: s.FastImagePull, LeaseEnd: s.LeaseEnd(time.Now()),
 		AWS: provider,
 	}, inAWS, pulumi.DependsOn(slices.Concat(network.Made, efa.Made, secretsAndLogs.Made)))
 	if err != nil {

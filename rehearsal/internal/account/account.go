@@ -21,6 +21,7 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/kms"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/logs"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/s3"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/scheduler"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/schema"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/store"
 )
@@ -28,7 +29,7 @@ import (
 // Types are the resource types of the account.
 func Types() []store.AnyType {
 	return slices.Concat(ec2.Types(), eks.Types(), iam.Types(), kms.Types(), logs.Types(),
-		s3.Types())
+		s3.Types(), scheduler.Types())
 }
 
 // Kinds describes the properties of the resource types.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/api"
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/eks"
+	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/scheduler"
 )
 
 // Handler serves the account: POST /aws/{create,read,update,delete,invoke} for the provider,
@@ -53,7 +54,14 @@ func (a *Account) Handler() http.Handler {
 	mux.HandleFunc("GET "+api.PathFaults, func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, a.Faults(), nil)
 	})
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// What a schedule has to do is done before anyone looks.
+		if err := scheduler.Run(context.WithoutCancel(r.Context()), a.store); err != nil {
+			reply(w, nil, err)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // serve returns an HTTP handler for a function, with strict JSON decoding.

@@ -114,6 +114,7 @@ func rules() map[string]rule {
 				return nil
 			},
 		},
+		"aws:scheduler/schedule:Schedule": {Type: "AWS::Scheduler::Schedule"},
 		"aws:ec2/flowLog:FlowLog": {
 			Type: "AWS::EC2::FlowLog",
 			Rename: map[string]string{

@@ -1,6 +1,7 @@
 package eks
 
 import (
+	"context"
 	"slices"
 
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/account/ec2"
@@ -71,4 +72,23 @@ func launchInstance(o *store.Op, groupID string, nth int) error {
 	cluster := Clusters.In(o)[group.ClusterName]
 	return ec2.Launch(o, made, template.LaunchTemplateData,
 		cluster.VpcConfig.ClusterSecurityGroupID)
+}
+
+// Resize changes the size of a group, as UpdateNodegroupConfig does; nil keeps a value.
+func Resize(ctx context.Context, a *store.Store, groupID string, smallest, desired *int) error {
+	err := a.Change(func(o *store.Op) error {
+		config := NodeGroups.In(o)[groupID].ScalingConfig
+		if smallest != nil {
+			config.MinSize = *smallest
+		}
+		if desired != nil {
+			config.DesiredSize = *desired
+		}
+		NodeGroups.In(o)[groupID].ScalingConfig = config
+		return scaleTo(o, groupID, config.DesiredSize)
+	})
+	if err != nil {
+		return err
+	}
+	return joinNodes(ctx, a, groupID)
 }
