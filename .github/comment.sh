@@ -6,6 +6,16 @@ marker='<!-- ray-train-efa preview -->'
 events=${RAYTRAIN_EVENTS:-events.jsonl}
 touch "$events"
 
+# words lists what is deleted, replaced or updated, by name; of a new stack nothing. The lines of
+# `pulumi preview --diff` are "+-TYPE: (replace)" and then "[urn=...::NAME]".
+words() {
+	awk '/: \((update|replace|delete)\)/ { op = $0; sub(/.*\(/, "", op); sub(/\).*/, "", op)
+			type = $0; sub(/^[ +~-]*/, "", type); sub(/: \(.*/, "", type); next }
+		op != "" && /\[urn=/ { name = $0; sub(/.*::/, "", name); sub(/\].*/, "", name)
+			if (type != "pulumi:pulumi:Stack") printf "- %s `%s` (%s)\n", op, name, type
+			op = "" }' preview.txt | sort -u
+}
+
 body() {
 	echo "$marker"
 	if [ "${EXIT:-1}" = 0 ]; then echo "### Preview of stack \`$STACK\`"; else echo "### Preview of stack \`$STACK\` failed"; fi
@@ -36,6 +46,12 @@ body() {
 	fi
 	printf '\n**Changes:**\n\n'
 	grep -E '^ +[+~-]+ ?[0-9]+ (to |unchanged)|^ +[0-9]+ unchanged' preview.txt | sed 's/^ */- /' || echo '- unknown'
+	words >words.txt
+	if [ -s words.txt ]; then
+		printf '\n'
+		head -n 40 words.txt
+		if [ "$(wc -l <words.txt)" -gt 40 ]; then printf -- '- and more, see below\n'; fi
+	fi
 	printf '\n<details><summary>Output of pulumi preview</summary>\n\n````\n'
 	# A comment has 65,536 characters at most.
 	tail -c 50000 preview.txt

@@ -152,6 +152,22 @@ func TestCommentOfAPullRequest(t *testing.T) {
 	assert.Contains(t, text, "no refusal")
 	assert.Contains(t, text, "- + 49 to create")
 
+	assert.NotContains(t, text, "- replace", "a new stack has a number of creates only")
+
+	text = comment(t, "0", `  pulumi:pulumi:Stack: (same)
+    [urn=urn:pulumi:dev::ray-train-efa::pulumi:pulumi:Stack::ray-train-efa-dev]
+        +-aws:eks/nodeGroup:NodeGroup: (replace)
+            [id=train:gpu-1]
+            [urn=urn:pulumi:dev::ray-train-efa::ray-train-efa:cluster:Cluster$aws:eks/nodeGroup:NodeGroup::gpu]
+      ~ releaseVersion: "a" => "b"
+        + aws:ec2/vpc:Vpc: (create)
+            [urn=urn:pulumi:dev::ray-train-efa::aws:ec2/vpc:Vpc::vpc]
+        ~ aws:eks/addon:Addon: (update)
+            [urn=urn:pulumi:dev::ray-train-efa::aws:eks/addon:Addon::coredns]
+`, "")
+	assert.Contains(t, text, "- replace `gpu` (aws:eks/nodeGroup:NodeGroup)\n- update `coredns` (aws:eks/addon:Addon)\n")
+	assert.NotContains(t, text, "`vpc`")
+
 	text = comment(t, "1", "error", string(refused)+"\n")
 	assert.Contains(t, text, "failed")
 	assert.Contains(t, text, "- `quota-too-low`: the quota is 0")
