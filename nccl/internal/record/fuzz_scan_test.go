@@ -33,7 +33,7 @@ func FuzzScan(f *testing.F) {
 	g := NewGrammar()
 	f.Fuzz(func(t *testing.T, data, ahead []byte) {
 		b := &Block{}
-		b.Reset(data, ahead)
+		b.Reset(bytes.Clone(data), ahead)
 		NewScanner(g).Scan(b)
 		if tokens := bytes.Count(data, []byte(token)); len(b.Events) > tokens {
 			t.Fatalf("%d events from %d tokens", len(b.Events), tokens)

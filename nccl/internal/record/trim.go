@@ -6,16 +6,15 @@ import "bytes"
 // inside a message, and replaces no-break spaces, which text that was copied from a web page has. It
 // overwrites b.
 func plain(b []byte) []byte {
-	const escape, start, nbsp = 0x1b, '[', "\u00a0"
+	const nbsp = "\u00a0"
 	if bytes.IndexByte(b, escape) < 0 && !bytes.Contains(b, []byte(nbsp)) {
 		return b
 	}
 	out := b[:0]
 	for i := 0; i < len(b); i++ {
 		switch {
-		case b[i] == escape && i+1 < len(b) && b[i+1] == start:
-			for i += 2; i < len(b) && (isDigit(b[i]) || b[i] == ';'); i++ {
-			}
+		case b[i] == escape && escapeLen(b[i:]) > 0:
+			i += escapeLen(b[i:]) - 1
 		case b[i] == nbsp[0] && i+1 < len(b) && b[i+1] == nbsp[1]:
 			out = append(out, ' ')
 			i++
@@ -24,6 +23,24 @@ func plain(b []byte) []byte {
 		}
 	}
 	return out
+}
+
+const escape = 0x1b
+
+// escapeLen returns the length of the escape sequence that b begins with, such as `ESC[01;31m`; 0 for
+// none. A sequence that is cut short hides nothing of what follows it.
+func escapeLen(b []byte) int {
+	if len(b) < 2 || b[1] != '[' {
+		return 0
+	}
+	i := 2
+	for i < len(b) && (isDigit(b[i]) || b[i] == ';') {
+		i++
+	}
+	if i == len(b) || (b[i]|0x20) < 'a' || (b[i]|0x20) > 'z' {
+		return 0
+	}
+	return i + 1
 }
 
 // trimRecord cuts what launchers and terminals leave behind a message: blanks and carriage returns.
