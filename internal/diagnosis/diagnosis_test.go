@@ -104,6 +104,30 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// A deletion is tried again with the command that failed, which may be pulumi destroy: pulumi up would
+// create everything again.
+func TestADeletionIsNotTriedAgainWithUp(t *testing.T) {
+	t.Parallel()
+	const namespace = "kubernetes:core/v1:Namespace"
+	for _, test := range []struct{ typ, error, code string }{
+		{group, "context canceled", "interrupted"},
+		{group, "ThrottlingException: Rate exceeded", "throttled"},
+		{group, "AccessDeniedException: not authorized to perform eks:DeleteNodegroup", "access-denied"},
+		{group, "ExpiredTokenException", "credentials-expired"},
+		{group, "waiting for EKS Node Group (c:gpu) delete: unexpected state 'DELETE_FAILED'", "node-group-failed"},
+		{"aws:eks/addon:Addon", "timeout while waiting for resource to be gone (last state: 'DELETING')", "delete-timeout"},
+		{release, "uninstallation: timed out waiting for the condition", "delete-timeout"},
+		{namespace, "timed out waiting for the condition", "delete-timeout"},
+		{"aws:kms/key:Key", "an unknown error", "resource-failed"},
+	} {
+		d := Explain(Failure{Type: test.typ, Name: "one", Operation: "delete", Error: test.error}, ohio())
+		assert.Equal(t, test.code, d.Code, test.error)
+		assert.NotContains(t, d.Next, "pulumi up", test.error)
+		assert.NotContains(t, d.Cause, "create", test.error)
+		assert.NotContains(t, d.Cause+d.Next, "{", test.error)
+	}
+}
+
 // AWS's codes contain each other; each must find its own rule.
 func TestCodesInsideCodes(t *testing.T) {
 	t.Parallel()

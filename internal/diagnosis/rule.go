@@ -21,8 +21,10 @@ type rule struct {
 	says []string
 	// types limits the rule to resources whose type begins with one of these. An empty list
 	// matches every type.
-	types   []string
-	explain func(f Failure, s Stack) (cause, next string)
+	types []string
+	// operations limits the rule to these operations. An empty list matches every operation.
+	operations []string
+	explain    func(f Failure, s Stack) (cause, next string)
 }
 
 func (r rule) fits(f Failure) bool {
@@ -30,7 +32,8 @@ func (r rule) fits(f Failure) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, match)
 	}
 	return anyOf(r.says, func(text string) bool { return contains(f.Error, text) }) &&
-		anyOf(r.types, func(prefix string) bool { return strings.HasPrefix(f.Type, prefix) })
+		anyOf(r.types, func(prefix string) bool { return strings.HasPrefix(f.Type, prefix) }) &&
+		anyOf(r.operations, func(operation string) bool { return operation == f.Operation })
 }
 
 // contains reports whether message has text at the beginning of a word, or, with *, anywhere.
@@ -54,7 +57,9 @@ func contains(message, text string) bool {
 // groupID finds the name that EKS gave a node group in the error of the AWS provider.
 var groupID = regexp.MustCompile(`EKS Node Group \([^:()]+:([^()]+)\)`)
 
-// fixed returns an explanation in which {region}, {cluster}, {name} and {group} are filled in.
+// fixed returns an explanation in which {region}, {cluster}, {name}, {group}, {operation} and {again}
+// are filled in. {again} is the command that tries again: a deletion is part of pulumi destroy, or of
+// a pulumi up that replaces the resource.
 func fixed(cause, next string) func(Failure, Stack) (string, string) {
 	return func(f Failure, s Stack) (string, string) {
 		group := "GROUP"
@@ -62,9 +67,34 @@ func fixed(cause, next string) func(Failure, Stack) (string, string) {
 			group = match[1]
 		}
 		fill := strings.NewReplacer(
-			"{region}", string(s.Region), "{cluster}", s.ClusterName, "{name}", f.Name, "{group}", group)
+			"{region}", string(s.Region), "{cluster}", s.ClusterName, "{name}", f.Name, "{group}", group,
+			"{operation}", f.Operation, "{again}", again(f))
 		return fill.Replace(cause), fill.Replace(next)
 	}
+}
+
+// again returns the command that tries a failed operation again.
+func again(f Failure) string {
+	if f.Operation == deletion {
+		return "run the same command again"
+	}
+	return "pulumi up"
+}
+
+func interrupted(f Failure, _ Stack) (cause, next string) {
+	cause = "the update was interrupted while it waited for this resource"
+	if f.Operation == deletion {
+		return cause, "run the same command again; it continues the deletion"
+	}
+	return cause, "pulumi up continues it; if it says that the resource already exists, raytrain recover --import"
+}
+
+func otherFailure(f Failure, _ Stack) (cause, next string) {
+	next = "fix that, then " + again(f)
+	if f.Operation != deletion {
+		next += "; or pulumi destroy, which deletes what was created"
+	}
+	return "the provider failed; see the evidence", next
 }
 
 func noCapacity(f Failure, s Stack) (cause, next string) {
@@ -122,7 +152,7 @@ func vcpuQuota(f Failure, s Stack) (cause, next string) {
 // the cluster still runs.
 func unreachable(f Failure, s Stack) (cause, next string) {
 	const describe = "aws eks describe-cluster --name {cluster} --region {region} --query cluster."
-	if f.Operation == "delete" {
+	if f.Operation == deletion {
 		return fixed("the API server cannot be reached, so nothing in the cluster can be deleted; "+
 			"the nodes cost money meanwhile",
 			describe+"status; if ACTIVE: pulumi destroy again later, or from an address in "+

@@ -11,6 +11,12 @@ const (
 	releaseType    = "kubernetes:helm.sh/v3:"
 )
 
+// deletion is the operation of a failed delete.
+const deletion = "delete"
+
+// creation returns the operations that wait until a resource is ready.
+func creation() []string { return []string{"create", "update"} }
+
 // rules returns all rules in order of precedence. AWS error codes come before general words,
 // because the error of a node group quotes that of its instances. A code that contains another one
 // comes first: RequestLimitExceeded is not a quota.
@@ -28,10 +34,9 @@ func rules() []rule {
 // It comes first: Helm adds to it that the pods did not become ready in time.
 func interruption() []rule {
 	return []rule{{
-		code: "interrupted",
-		says: []string{"context canceled", "update canceled"},
-		explain: fixed("the update was interrupted while it waited for this resource",
-			"pulumi up continues it; if it says that the resource already exists, raytrain recover --import"),
+		code:    "interrupted",
+		says:    []string{"context canceled", "update canceled"},
+		explain: interrupted,
 	}}
 }
 
@@ -46,7 +51,7 @@ func throttling() []rule {
 			"RequestLimitExceeded", "BandwidthLimitExceeded", "TooManyRequests", "SlowDown",
 		},
 		explain: fixed("AWS throttles the API requests of this account, because it sends too many",
-			"wait a minute, then pulumi up"),
+			"wait a minute, then {again}"),
 	}}
 }
 
@@ -127,7 +132,7 @@ func access() []rule {
 			},
 			explain: fixed("the AWS credentials expired during the update, or there are none",
 				"aws sts get-caller-identity; renew them for an hour or more (aws sso login), "+
-					"then pulumi up"),
+					"then {again}"),
 		},
 		{
 			code: "access-denied",
@@ -135,7 +140,7 @@ func access() []rule {
 			explain: fixed(
 				"the AWS identity lacks a permission, or a policy of the organization denies it",
 				"aws sts get-caller-identity; grant that identity the action in the evidence, "+
-					"then pulumi up"),
+					"then {again}"),
 		},
 	}
 }
@@ -209,12 +214,13 @@ func nodes() []rule {
 			code:    "node-group-failed",
 			says:    []string{"CREATE_FAILED", "AsgInstanceLaunchFailures", "unexpected state"},
 			types:   []string{nodeGroupType},
-			explain: fixed("EKS could not create the node group", describeGroup+"health"),
+			explain: fixed("EKS could not {operation} the node group", describeGroup+"health"),
 		},
 		{
-			code:  "addon-degraded",
-			says:  []string{"DEGRADED", "timeout", "unexpected state", "CREATE_FAILED"},
-			types: []string{addonType},
+			code:       "addon-degraded",
+			says:       []string{"DEGRADED", "timeout", "unexpected state", "CREATE_FAILED"},
+			types:      []string{addonType},
+			operations: creation(),
 			explain: fixed(
 				"the add-on's pods are not running: no node can run them, or their image cannot be pulled",
 				"kubectl -n kube-system get pods -o wide; aws eks describe-addon "+
@@ -308,7 +314,8 @@ func kubernetes() []rule {
 				"timed out", "deadline exceeded", "allocated timeout", "failed status",
 				"failed to initialize",
 			},
-			types: []string{releaseType},
+			types:      []string{releaseType},
+			operations: creation(),
 			explain: fixed(
 				"the chart's pods did not become ready in time (setting charts.timeoutSeconds)",
 				"kubectl get pods -A -o wide; kubectl get events -A --sort-by .lastTimestamp; "+
@@ -324,20 +331,27 @@ func kubernetes() []rule {
 			explain: unreachable,
 		},
 		{
-			code:  "kubernetes-timeout",
-			says:  []string{"timed out", "deadline exceeded", "Timeout"},
-			types: []string{kubernetesType},
+			code:       "kubernetes-timeout",
+			says:       []string{"timed out", "deadline exceeded", "Timeout"},
+			types:      []string{kubernetesType},
+			operations: creation(),
 			explain: fixed("the object was created but did not become ready in time",
 				"kubectl get pods -A -o wide; kubectl get events -A --sort-by .lastTimestamp"),
 		},
 	}
 }
 
-// otherFailures returns the rule for all other failures.
+// otherFailures returns the rules for all other failures.
 func otherFailures() []rule {
 	return []rule{{
-		code: "resource-failed",
-		explain: fixed("the provider failed; see the evidence",
-			"fix that, then pulumi up; or pulumi destroy, which deletes what was created"),
+		code:       "delete-timeout",
+		says:       []string{"timed out", "deadline exceeded", "Timeout", "timeout"},
+		operations: []string{deletion},
+		explain: fixed("the deletion did not end in time: something in the resource still runs, "+
+			"or a finalizer keeps it",
+			"kubectl get namespaces,pods -A shows what is Terminating; then {again}"),
+	}, {
+		code:    "resource-failed",
+		explain: otherFailure,
 	}}
 }
