@@ -42,7 +42,7 @@ func newDrillCommand() *cobra.Command {
 	flags := drillFlags{}
 	command := &cobra.Command{
 		Use:   "drill [flags]",
-		Short: "Show on GPUs of this host, without EFA, that the gate refuses what it must",
+		Short: "Run the training on this host, without EFA, and check that the gate refuses it",
 		Long:  drillHelp,
 		Example: `  raytrain drill
   raytrain drill --case fallback --case pinned

@@ -16,23 +16,8 @@ import (
 const rootHelp = `raytrain checks that multi-node PyTorch training on AWS uses EFA. NCCL falls back
 to TCP without an error: the job succeeds and runs at about half the speed.
 
-  verdict   read the NCCL logs of any run and report whether it used EFA
-  submit    run a job on any Ray cluster and report whether it used EFA
-  status    show the job of a stack or RayCluster, its verdict so far, and the cost
-  rehearse  run the whole Pulumi stack on an emulated AWS account, at no cost
-  benchmark
-            measure what EFA is worth on a Ray cluster
-  report    compare the reports of two runs
-  drill     show on a GPU of this host, without EFA, what the gate refuses
-  image     choose the container image that the stack runs, by digest
-  cost      show what a stack or another choice of nodes costs
-  recover   find what a killed update left, and import or delete it
-  destroy-check
-            list what is left of a stack in the AWS account
-
-Use "raytrain COMMAND --help" for steps, examples and exit statuses.
-Exit status: 0 on success, 1 on a usage or set-up error. verdict, submit and rehearse
-use 2 and above for their results.`
+Exit status: 0 on success, 1 on a usage or set-up error, 2 and above for a result, such
+as the verdict not-efa. "raytrain COMMAND --help" lists them, with steps and examples.`
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
@@ -56,7 +41,8 @@ func newRootCommand() *cobra.Command {
 func main() { os.Exit(run()) }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A closed terminal sends SIGHUP, which would end recover in the middle of a step.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	return exit.Status(os.Stderr, newRootCommand().ExecuteContext(ctx))
 }

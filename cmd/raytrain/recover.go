@@ -51,8 +51,8 @@ func (f *stackFlags) identity(ctx context.Context, p recovery.Pulumi) (identity,
 
 const recoverHelp = `Find what a killed update left, and import it into the stack's state or delete it.
 Pulumi stores a resource only when its create returns. After kill -9, a crash or a
-power failure, a control plane, a node group or a Helm release can exist that the
-state does not hold. The next pulumi up then fails, because the name is taken.
+power failure, a control plane, a node group or a Helm release can exist that is not
+in the state. The next pulumi up then fails, because the name is taken.
 
 Steps:
   1. Read the pending operations of the state (pulumi stack export).
@@ -60,10 +60,11 @@ Steps:
      the cluster by name (kubectl). Print one line for each.
   3. With --import: write them into the state, wait until AWS has completed them, and
      read them (pulumi refresh). A Helm release that was not fully installed is
-     deleted, because Helm does not continue it.
-     With --delete: the same, and then delete them (pulumi destroy --target).
+     deleted, because Helm cannot continue it.
+     With --delete: do the same, and then delete them (pulumi destroy --target).
 
-pulumi, aws and kubectl must be on the PATH, with the credentials of pulumi up.
+pulumi, aws and kubectl must be on the PATH, with the credentials of pulumi up. If the
+killed update still holds the stack's lock, run pulumi cancel --yes first.
 
 Exit status:
   0  nothing is left outside the state
@@ -120,7 +121,10 @@ func recoverStack(command *cobra.Command, flags stackFlags, action recovery.Acti
 		},
 		Object: cluster.Object, Release: cluster.Release,
 	}, action)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("recovering the stack: interrupted, raytrain recover continues: %w", err)
+	case err != nil:
 		return fmt.Errorf("recovering the stack: %w", err)
 	}
 	if len(unresolved) == 0 {

@@ -3,12 +3,14 @@ package recovery
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // Pulumi runs the Pulumi CLI on one stack.
@@ -52,11 +54,8 @@ func (p Pulumi) ExportJSON(ctx context.Context) ([]byte, error) {
 
 // output runs a command and returns its standard output.
 func (p Pulumi) output(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	if p.Stack != "" {
-		args = append(args, "--stack", p.Stack)
-	}
-	command := exec.CommandContext(ctx, "pulumi", append(args, "--non-interactive")...)
-	command.Dir, command.Stdin = p.Project, bytes.NewReader(stdin)
+	command := p.command(ctx, args)
+	command.Stdin = bytes.NewReader(stdin)
 	return run(command)
 }
 
@@ -66,21 +65,46 @@ func (p Pulumi) change(ctx context.Context, operation string, targets []string) 
 	for _, urn := range targets {
 		args = append(args, "--target", urn)
 	}
-	out, err := p.output(ctx, nil, args...)
-	fmt.Fprintf(p.Out, "%s", out)
+	command := p.command(ctx, args)
+	command.Stdout = p.Out
+	_, err := run(command)
 	return err
 }
 
-// run runs a program and returns its standard output. The error has its standard error.
+// command returns a command of the CLI. When ctx ends, it is interrupted once and then completes its
+// step: if it were killed, or received Ctrl-C from the terminal as well, it would leave what recover
+// must find.
+func (p Pulumi) command(ctx context.Context, args []string) *exec.Cmd {
+	if p.Stack != "" {
+		args = append(args, "--stack", p.Stack)
+	}
+	command := exec.CommandContext(ctx, "pulumi", append(args, "--non-interactive")...)
+	command.Dir = p.Project
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	return command
+}
+
+// run runs a program and returns its standard output, unless that goes elsewhere. The error has its
+// standard error.
 func run(command *exec.Cmd) ([]byte, error) {
 	var out, errs bytes.Buffer
-	command.Stdout, command.Stderr = &out, &errs
-	if err := command.Run(); err != nil {
-		return out.Bytes(), fmt.Errorf("running %q: %w: %s",
-			strings.Join(command.Args[:min(3, len(command.Args))], " "), err,
-			strings.TrimSpace(errs.String()))
+	if command.Stdout == nil {
+		command.Stdout = &out
 	}
-	return out.Bytes(), nil
+	command.Stderr = &errs
+	err := command.Run()
+	if err == nil {
+		return out.Bytes(), nil
+	}
+	err = fmt.Errorf("running %q: %w", strings.Join(command.Args[:min(3, len(command.Args))], " "), err)
+	if text := strings.TrimSpace(errs.String()); text != "" {
+		err = fmt.Errorf("%w: %s", err, text)
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		err = fmt.Errorf("%w; next: install %s, or add its folder to the PATH", err, command.Args[0])
+	}
+	return out.Bytes(), err
 }
 
 // Cluster runs kubectl on an EKS cluster.

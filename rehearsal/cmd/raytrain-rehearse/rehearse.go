@@ -68,11 +68,11 @@ func newRehearseCommand() *cobra.Command {
 	}
 	persistent := command.PersistentFlags()
 	persistent.StringVar(&flags.dir, "dir", "",
-		"folder of the rehearsal (default: a new temporary one)")
+		"folder of the rehearsal; a whole cycle makes a temporary one by default")
 	persistent.StringVar(&flags.root, "root", "",
 		"checkout whose bin/ holds the toolchain (default: that of this program)")
 	persistent.Float64Var(&flags.speed, "speed", rehearsal.DefaultSpeed,
-		"divisor of AWS's latencies; 0 means no waiting")
+		"how many times faster than AWS the emulated account is; 0 means no waiting")
 	persistent.StringVar(&flags.fault, "fault", "", "the fault to inject; see --list-faults")
 	persistent.StringArrayVar(&flags.settingOverrides, "set", nil,
 		"a setting of the stack, KEY=VALUE (may be repeated)")
