@@ -3,6 +3,7 @@ package rayapi
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Version holds the version of Ray and the session of the head.
@@ -160,6 +161,13 @@ type ActorDied struct {
 	ActorFailure
 	Reason DeathReason `json:"reason"`
 	NodeIP string      `json:"node_ip_address"`
+}
+
+// Intended reports whether the process ended itself, as by exit_actor(), or was ended by Ray for a
+// normal reason. Ray has no field for it: the message names the type (WorkerExitType in Ray's
+// src/ray/protobuf/common.proto).
+func (d ActorDied) Intended() bool {
+	return strings.Contains(d.Message, "Worker exit type: INTENDED_")
 }
 
 // DeathReason classifies the end of an actor's process. Other reasons are intended.

@@ -297,8 +297,12 @@ func TestWhatDiedComesFirst(t *testing.T) {
 					ActorFailure: rayapi.ActorFailure{Message: "Worker exits unexpectedly.\nexit code -9"}, Reason: reason,
 				}}
 			}
+			left := died(rayapi.WorkerDied)
+			left.Died.Message = "The actor is dead because its worker process has died. " +
+				"Worker exit type: INTENDED_USER_EXIT Worker exit detail: exit_actor() is called."
 			w.actors(
 				rayapi.Actor{ClassName: "Controller", State: rayapi.Dead, DeathCause: died("OWNER_DIED")},
+				rayapi.Actor{ClassName: "Cleaner", NodeID: "worker1", PID: 6, State: rayapi.Dead, DeathCause: left},
 				rayapi.Actor{ClassName: "Worker", NodeID: "worker1", PID: 7, State: rayapi.Dead, DeathCause: died(rayapi.WorkerDied)},
 				rayapi.Actor{ClassName: "Worker", NodeID: "worker1", PID: 8, State: rayapi.Dead, DeathCause: died(rayapi.WorkerDied)})
 		}, "ray-actor-died", "2 actors on Ray node worker1, such as Worker (process 7): Worker exits unexpectedly. exit"},

@@ -115,7 +115,7 @@ func deathOf(actor rayapi.Actor) (cause, message string) {
 		cause, failure = "Ray ended the process because the node ran out of memory", *death.OutOfMemory
 	case death.Died != nil && death.Died.Reason == rayapi.NodeDied:
 		cause, failure = "the actor's node was lost", death.Died.ActorFailure
-	case death.Died != nil && death.Died.Reason == rayapi.WorkerDied:
+	case death.Died != nil && death.Died.Reason == rayapi.WorkerDied && !death.Died.Intended():
 		cause, failure = "the actor's process ended unexpectedly: it crashed or was killed", death.Died.ActorFailure
 	case death.Unschedulable != nil:
 		cause, failure = "no Ray node has the resources that the actor needs", *death.Unschedulable

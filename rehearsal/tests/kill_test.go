@@ -1,0 +1,154 @@
+package rehearsal
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
+)
+
+// killsAll makes TestKilledUpdatesAreRecovered kill at each point instead of two. `make kills` sets it.
+var killsAll = flag.Bool("kills.all", false, "kill updates at each point")
+
+// killPoint is a moment of an update: a resource of the stack is being created or deleted.
+type killPoint struct {
+	command   string
+	operation string
+	// resource is the end of the resource's URN: TYPE::NAME.
+	resource string
+	// midJob waits besides until the job runs on the head.
+	midJob bool
+	// quick points are killed in every run of the test.
+	quick bool
+}
+
+// killPoints are in the order of one up and one destroy, which each kill interrupts once more.
+func killPoints() []killPoint {
+	return []killPoint{
+		{command: "up", operation: "creating", resource: "aws:ec2/natGateway:NatGateway::nat"},
+		{command: "up", operation: "creating", resource: "aws:eks/cluster:Cluster::eks-eksCluster", quick: true},
+		{command: "up", operation: "creating", resource: "aws:eks/nodeGroup:NodeGroup::system"},
+		{command: "up", operation: "creating", resource: "aws:eks/addon:Addon::coredns"},
+		{command: "up", operation: "creating", resource: "helm.sh/v3:Release::kuberay-operator", quick: true},
+		{command: "up", operation: "creating", resource: "raytrain:index:TrainingJob::gate"},
+		{command: "up", operation: "creating", resource: "raytrain:index:TrainingJob::gate", midJob: true},
+		{command: "destroy", operation: "deleting", resource: "core/v1:Namespace::ray"},
+		{command: "destroy", operation: "deleting", resource: "aws:eks/nodeGroup:NodeGroup::gpu"},
+		{command: "destroy", operation: "deleting", resource: "aws:eks/cluster:Cluster::eks-eksCluster"},
+	}
+}
+
+// TestKilledUpdatesAreRecovered kills updates with SIGKILL: the command, its engine and all plugins.
+// After `raytrain recover --import` the next update continues, and destroy empties the account.
+func TestKilledUpdatesAreRecovered(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "killed")
+	root, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
+			"--dir", dir).CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+	k := &kept{dir: dir}
+	recovered := func(point killPoint) {
+		out, err := k.shell(t, "cd "+root+" && pulumi cancel --yes && bin/raytrain recover; "+
+			"bin/raytrain recover --import && bin/raytrain recover")
+		require.NoError(t, err, "%s\n%s", point.resource, out)
+		t.Logf("%s %s\n%s", point.operation, point.resource, out)
+		assert.Contains(t, out, point.operation, "recover must list what the state was killed in")
+		if point.operation == "creating" && !strings.Contains(point.resource, "TrainingJob") {
+			assert.Contains(t, out, "found, id ")
+		}
+	}
+	points := killPoints()
+	for i, point := range points {
+		if point.command == "destroy" && (i == 0 || points[i-1].command == "up") {
+			exit, out := raytrain(t, "rehearse", "up", "--dir", dir)
+			require.Equal(t, 0, exit, out)
+			assert.Contains(t, out, "verdict (rehearsed): efa")
+			assert.NotContains(t, out, "pending operations", "recover leaves none")
+		}
+		if point.quick || *killsAll {
+			killAt(t, k, point)
+			recovered(point)
+		}
+	}
+	exit, out := raytrain(t, "rehearse", "destroy", "--dir", dir)
+	require.Equal(t, 0, exit, out)
+	assert.Contains(t, out, "emulated AWS account: empty")
+	left, err := k.shell(t, "cd "+root+" && bin/raytrain destroy-check")
+	require.NoError(t, err, left)
+	assert.Contains(t, left, "nothing in us-east-2 carries the tags")
+}
+
+// killAt runs an update and kills it at the point.
+func killAt(t *testing.T, k *kept, point killPoint) {
+	t.Helper()
+	update := start(t, "rehearse", point.command, "--dir", k.dir, "--speed", "200")
+	for !pendingIn(k.dir, point) {
+		select {
+		case <-update.ended:
+			require.Fail(t, "the update ended before the point", "%s %s\n%s", point.operation,
+				point.resource, update.out.String())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if point.midJob {
+		k.inMidJob(t, update, 1)
+	}
+	pid := update.command.Process.Pid
+	victims := append([]int{pid}, descendants(t, pid)...)
+	for _, victim := range victims {
+		if err := syscall.Kill(victim, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+			require.NoError(t, err)
+		}
+	}
+	update.wait(t, patience)
+	// The lock names the engine's process, which is gone only after init has collected it.
+	for _, victim := range victims {
+		require.Eventually(t, func() bool {
+			_, err := os.Stat("/proc/" + strconv.Itoa(victim))
+			return err != nil
+		}, patience, 10*time.Millisecond)
+	}
+}
+
+// pendingIn reports whether the stack's state has the operation, which the engine writes when it
+// begins it.
+func pendingIn(dir string, point killPoint) bool {
+	body, err := os.ReadFile(filepath.Join(dir, "backend", ".pulumi", "stacks", "ray-train-efa", "rehearsal.json"))
+	if err != nil {
+		return false
+	}
+	var stored struct {
+		Checkpoint struct {
+			Latest struct {
+				Pending []struct {
+					Type     string
+					Resource struct{ URN string }
+				} `json:"pending_operations"`
+			}
+		}
+	}
+	if json.Unmarshal(body, &stored) != nil {
+		return false // half written
+	}
+	for _, one := range stored.Checkpoint.Latest.Pending {
+		if one.Type == point.operation && strings.HasSuffix(one.Resource.URN, point.resource) {
+			return true
+		}
+	}
+	return false
+}
