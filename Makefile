@@ -91,6 +91,10 @@ drill: setup ## the built-in training on this host with gloo: every case and eve
 	go test ./drill -count 1 -v -drill.all
 	go test ./benchmark -count 1 -v -benchmark.all
 
+.PHONY: kills
+kills: build ## kill updates at ten points with SIGKILL: recover, up and destroy must succeed
+	go test ./rehearsal/tests -count 1 -v -timeout 1h -run TestKilledUpdatesAreRecovered -kills.all
+
 .PHONY: bench-verdict
 bench-verdict: go ## compare the speed of raytrain verdict with grep
 	go run ./nccl/bench

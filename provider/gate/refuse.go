@@ -30,6 +30,9 @@ func refuseRun(state State, end follow.Outcome, log []byte) *refusal.Refusal {
 			"Name=group-id,Values=%s`: all traffic (protocol -1) must be allowed from and to %[2]s; then pulumi up",
 			state.AWSRegion, state.EFASecurityGroupID)
 	}
+	if refused.Cause == "" {
+		explainStop(refused, end.Stopped)
+	}
 	refused.Context = []string{fmt.Sprintf("job:      %s %s; %d of %d ranks in evidence",
 		state.SubmissionID, statusText(state, end), *state.WorldSize, state.Expectations.WorldSize)}
 	if end.Job.Status == rayapi.Failed {
@@ -40,6 +43,23 @@ func refuseRun(state State, end follow.Outcome, log []byte) *refusal.Refusal {
 	}
 	refused.ReportPath = state.ReportPath
 	return refused
+}
+
+// explainStop adds cause and next command for a job without findings that the gate stopped.
+func explainStop(refused *refusal.Refusal, why follow.StopReason) {
+	setting := ""
+	switch why {
+	case follow.AtDeadline:
+		refused.Cause = "the job was still running: it needs more time, or it hangs"
+		setting = "job.deadlineSeconds"
+	case follow.WithoutProgress:
+		refused.Cause = "the job ran and reported no new step: one step takes longer, or it hangs"
+		setting = "job.noProgressSeconds"
+	default:
+		return
+	}
+	refused.Next = "look at the last step in driver.log, next to the report; for a job that needs more time " +
+		"run `pulumi config set --path " + setting + " SECONDS`; otherwise fix the hang; then pulumi up"
 }
 
 // refuse returns a refusal for the most severe finding, with one line for each other code. code and

@@ -74,6 +74,12 @@ func neverConnected() judged {
 	return j
 }
 
+func hungOnEFA() judged {
+	j := hang()
+	j.state.Verdict, j.state.Findings = report.EFA, nil
+	return j
+}
+
 func refusedInPreflight() *refusal.Refusal {
 	finding := report.Finding{
 		Code: "efa-device-missing", Severity: report.Error, Text: "node n1: allocatable vpc.amazonaws.com/efa = 0, required: 1",
@@ -102,6 +108,7 @@ func TestRefusals(t *testing.T) {
 		{"preflight", refusedInPreflight(), "efa-device-missing"},
 		{"hang", hang().refusal(), "plugin-not-found"},
 		{"never-connected", neverConnected().refusal(), "never-connected"},
+		{"hang-on-efa", hungOnEFA().refusal(), "job-failed"},
 		{"interrupted", cutOff(), "interrupted"},
 	}
 	for _, test := range tests {

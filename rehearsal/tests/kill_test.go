@@ -61,6 +61,9 @@ func TestKilledUpdatesAreRecovered(t *testing.T) {
 			"--dir", dir).CombinedOutput()
 		require.NoError(t, err, string(out))
 	})
+	// The account must outlive the updates: its daemon is a child of the command that starts it.
+	exit, out := raytrain(t, "rehearse", "preview", "--dir", dir, "--speed", "200")
+	require.Equal(t, 0, exit, out)
 	k := &kept{dir: dir}
 	recovered := func(point killPoint) {
 		out, err := k.shell(t, "cd "+root+" && pulumi cancel --yes && bin/raytrain recover; "+
@@ -85,7 +88,7 @@ func TestKilledUpdatesAreRecovered(t *testing.T) {
 			recovered(point)
 		}
 	}
-	exit, out := raytrain(t, "rehearse", "destroy", "--dir", dir)
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
 	require.Equal(t, 0, exit, out)
 	assert.Contains(t, out, "emulated AWS account: empty")
 	left, err := k.shell(t, "cd "+root+" && bin/raytrain destroy-check")
@@ -96,7 +99,7 @@ func TestKilledUpdatesAreRecovered(t *testing.T) {
 // killAt runs an update and kills it at the point.
 func killAt(t *testing.T, k *kept, point killPoint) {
 	t.Helper()
-	update := start(t, "rehearse", point.command, "--dir", k.dir, "--speed", "200")
+	update := start(t, "rehearse", point.command, "--dir", k.dir)
 	for !pendingIn(k.dir, point) {
 		select {
 		case <-update.ended:

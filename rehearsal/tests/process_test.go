@@ -105,11 +105,20 @@ func (k *kept) shell(t *testing.T, command string) (string, error) {
 		require.NoError(t, err)
 		env, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"),
 			"rehearse", "env", "--dir", k.dir).Output()
-		require.NoError(t, err)
+		require.NoError(t, err, "%s", complaint(err))
 		k.env = string(env)
 	}
 	out, err := exec.CommandContext(t.Context(), "sh", "-c", k.env+"\n"+command).Output()
 	return string(out), err
+}
+
+// complaint is what a command wrote to its standard error before it failed.
+func complaint(err error) string {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return ""
+	}
+	return string(exit.Stderr)
 }
 
 // attempt is the part of the newest attempt's record in the cluster that tests read.

@@ -61,8 +61,12 @@ type Engine struct {
 	out   io.Writer
 }
 
-// backendURL returns the URL of the file backend.
-func backendURL(dir string) string { return "file://" + filepath.Join(dir, "backend") }
+// backendURL returns the URL of the file backend. It writes no .attrs files: Pulumi replaces a state file
+// in one step, but not the .attrs file next to it, and after a kill -9 between the two the stack cannot be
+// opened ("failed to load checkpoint: EOF").
+func backendURL(dir string) string {
+	return "file://" + filepath.Join(dir, "backend") + "?metadata=skip"
+}
 
 // projectDir returns the folder that holds the settings file of the stack.
 func projectDir(dir string) string { return filepath.Join(dir, "project") }

@@ -185,7 +185,7 @@ func Match(patterns string) ([]Fault, error) {
 
 // Exit returns the exit status of the fault's cycle.
 func (f Fault) Exit() int {
-	if f.Verdict == verdictEFA {
+	if f.Phase == PhaseNone {
 		return 0
 	}
 	return exitRefused

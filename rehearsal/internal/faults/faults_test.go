@@ -37,8 +37,10 @@ func TestAtLeastFortyFaultsWithDifferentNames(t *testing.T) {
 func TestOnlyFaultsThatPassExitZero(t *testing.T) {
 	t.Parallel()
 	for _, fault := range Table() {
-		assert.Equal(t, fault.Verdict == "efa", fault.Exit() == 0, fault.Name)
-		assert.Equal(t, fault.Verdict == "efa", fault.Phase == PhaseNone, fault.Name)
+		assert.Equal(t, fault.Phase == PhaseNone, fault.Exit() == 0, fault.Name)
+		if fault.Phase == PhaseNone {
+			assert.Equal(t, verdictEFA, fault.Verdict, fault.Name)
+		}
 	}
 }
 
