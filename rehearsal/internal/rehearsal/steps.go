@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
@@ -31,6 +32,10 @@ const stateTimeout = 30 * time.Second
 
 // Up runs `pulumi up` and prints the verdict.
 func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
+	before, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
 	outcome, err := r.run(ctx, "up", r.engine.Up)
 	if outcome == nil || errors.Is(err, ErrPartLost) {
 		return outcome, err
@@ -42,7 +47,12 @@ func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	if stateErr != nil {
 		return outcome, errors.Join(err, stateErr)
 	}
-	r.showVerdict(state)
+	if err != nil && reflect.DeepEqual(before.Job, state.Job) {
+		// The update failed before the gate stored a state. What is there is an earlier update's.
+		r.say("verdict (rehearsed): %s", VerdictNone)
+	} else {
+		r.showVerdict(state)
+	}
 	return outcome, errors.Join(err, r.writeKubeconfig(ctx, state))
 }
 
