@@ -116,6 +116,7 @@ func (l *Lab) Run(ctx context.Context, fault faults.Fault) (Result, []string, er
 	// Another proof than the ones before, so that the job runs again. After an update that failed without a
 	// new state, the proof of an older one still counts.
 	steps := map[string]string{"job.steps": strconv.Itoa(4 + l.updates%7)}
+	maps.Copy(steps, fault.Settings)
 	if err := l.rehearsal.Inject(ctx, fault, l.with(steps)); err != nil {
 		return result, nil, err
 	}

@@ -19,6 +19,10 @@ const (
 // hang is the deadline for a job that hangs: it has written all its lines long before.
 func hang() map[string]string { return map[string]string{"job.deadlineSeconds": "90"} }
 
+// long returns settings for a job that runs for most of a minute, so that it is not over when the fault
+// comes.
+func long() map[string]string { return map[string]string{"job.steps": "2000"} }
+
 // outageSeconds is how long an outage lasts that the gate must survive.
 const outageSeconds = 20
 
@@ -200,6 +204,7 @@ func actions() []Fault {
 		"the API server does not answer for 20 s while the evidence is copied")
 	refused("job-stopped", PhaseGate, StopJob, disturb.Running,
 		"another client stops the job through Ray's API")
+	rows[len(rows)-1].Settings = long()
 	rows = append(rows,
 		Fault{Name: "wrong-digest-on-one-pod", Phase: PhasePreflight, Pin: Any, Verdict: verdictNone,
 			Action: SwapImage, Description: "one worker pod runs another image"},
@@ -208,12 +213,15 @@ func actions() []Fault {
 			Description: "the digest changes: the pods are replaced, and the job runs again"})
 	refused("worker-killed", PhaseJob, KillWorker, disturb.Running,
 		"a worker pod is deleted while the job runs")
+	rows[len(rows)-1].Settings = long()
 	refused("node-lost", PhaseJob, LoseNode, disturb.Running,
 		"a GPU node loses its power while the job runs")
+	rows[len(rows)-1].Settings = long()
 	survived("head-killed-before-submit", KillHead, disturb.Contacted,
 		"the head's pod is deleted in the preflight")
 	refused("head-killed-mid-run", PhaseGate, KillHead, disturb.Running,
 		"the head's pod is deleted while the job runs: its evidence is lost")
+	rows[len(rows)-1].Settings = long()
 	refused("head-killed-after-success", PhaseGate, KillHead, disturb.Collecting,
 		"the head's pod is deleted after the job, before its evidence is copied")
 	return rows
