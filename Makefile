@@ -92,7 +92,7 @@ drill: setup ## the built-in training on this host with gloo: every case and eve
 	go test ./benchmark -count 1 -v -benchmark.all
 
 .PHONY: kills
-kills: build ## kill updates at ten points with SIGKILL: recover, up and destroy must succeed
+kills: build ## kill and interrupt updates at ten points: recover, up and destroy must succeed
 	go test ./rehearsal/tests -count 1 -v -timeout 1h -run TestKilledUpdatesAreRecovered -kills.all
 
 .PHONY: bench-verdict

@@ -51,53 +51,65 @@ func killPoints() []killPoint {
 }
 
 // TestKilledUpdatesAreRecovered kills updates with SIGKILL: the command, its engine and all plugins.
-// After `raytrain recover --import` the next update continues, and destroy empties the account.
+// After `raytrain recover --import` the next update continues, and destroy empties the account. With
+// -kills.all it also interrupts updates, by Ctrl-C and by closing the terminal. Then the next update
+// continues without recover.
 func TestKilledUpdatesAreRecovered(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "killed")
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
+	t.Run("SIGKILL", func(t *testing.T) { endAtEachPoint(t, kill) })
+	if *killsAll {
+		for name, signal := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGHUP": syscall.SIGHUP} {
+			t.Run(name, func(t *testing.T) {
+				endAtEachPoint(t, func(t *testing.T, _ *kept, _ killPoint, update *running) {
+					t.Helper()
+					require.NoError(t, update.command.Process.Signal(signal))
+					update.wait(t, patience)
+				})
+			})
+		}
+	}
+}
+
+// endAtEachPoint builds one stack and destroys it, and ends the update at each point.
+func endAtEachPoint(t *testing.T, end func(*testing.T, *kept, killPoint, *running)) {
+	t.Helper()
+	k := &kept{dir: filepath.Join(t.TempDir(), "killed")}
 	t.Cleanup(func() {
-		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
-			"--dir", dir).CombinedOutput()
+		out, err := exec.Command(filepath.Join(root(t), "bin", "raytrain"), "rehearse", "stop",
+			"--dir", k.dir).CombinedOutput()
 		require.NoError(t, err, string(out))
 	})
 	// The account must outlive the updates: its daemon is a child of the command that starts it.
-	exit, out := raytrain(t, "rehearse", "preview", "--dir", dir, "--speed", "200")
+	exit, out := raytrain(t, "rehearse", "preview", "--dir", k.dir, "--speed", "200")
 	require.Equal(t, 0, exit, out)
-	k := &kept{dir: dir}
-	recovered := func(point killPoint) {
-		out, err := k.shell(t, "cd "+root+" && pulumi cancel --yes && bin/raytrain recover; "+
-			"bin/raytrain recover --import && bin/raytrain recover")
-		require.NoError(t, err, "%s\n%s", point.resource, out)
-		t.Logf("%s %s\n%s", point.operation, point.resource, out)
-		assert.Contains(t, out, point.operation, "recover must list what the state was killed in")
-		if point.operation == "creating" && strings.HasPrefix(point.resource, "aws:") {
-			assert.Contains(t, out, "found, id ") // Helm may not have begun
-		}
-	}
 	points := killPoints()
 	for i, point := range points {
 		if point.command == "destroy" && (i == 0 || points[i-1].command == "up") {
-			exit, out := raytrain(t, "rehearse", "up", "--dir", dir)
+			exit, out := raytrain(t, "rehearse", "up", "--dir", k.dir)
 			require.Equal(t, 0, exit, out)
 			assert.Contains(t, out, "verdict (rehearsed): efa")
 			assert.NotContains(t, out, "pending operations", "recover leaves none")
 		}
 		if point.quick || *killsAll {
-			killAt(t, k, point)
-			recovered(point)
+			end(t, k, point, updateTo(t, k, point))
 		}
 	}
-	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
+	exit, out = raytrain(t, "rehearse", "destroy", "--dir", k.dir)
 	require.Equal(t, 0, exit, out)
 	assert.Contains(t, out, "emulated AWS account: empty")
-	left, err := k.shell(t, "cd "+root+" && bin/raytrain destroy-check")
+	left, err := k.shell(t, "cd "+root(t)+" && bin/raytrain destroy-check")
 	require.NoError(t, err, left)
 	assert.Contains(t, left, "nothing in us-east-2 carries the tags")
 }
 
-// killAt runs an update and kills it at the point.
-func killAt(t *testing.T, k *kept, point killPoint) {
+func root(t *testing.T) string {
+	t.Helper()
+	found, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	return found
+}
+
+// updateTo starts an update and returns it at the point.
+func updateTo(t *testing.T, k *kept, point killPoint) *running {
 	t.Helper()
 	args := []string{"rehearse", point.command, "--dir", k.dir}
 	if point.midJob {
@@ -115,6 +127,12 @@ func killAt(t *testing.T, k *kept, point killPoint) {
 	if point.midJob {
 		k.inMidJob(t, update, 1)
 	}
+	return update
+}
+
+// kill kills the update with its engine and all plugins, and recovers the stack.
+func kill(t *testing.T, k *kept, point killPoint, update *running) {
+	t.Helper()
 	pid := update.command.Process.Pid
 	victims := append([]int{pid}, descendants(t, pid)...)
 	for _, victim := range victims {
@@ -129,6 +147,14 @@ func killAt(t *testing.T, k *kept, point killPoint) {
 			_, err := os.Stat("/proc/" + strconv.Itoa(victim))
 			return err != nil
 		}, patience, 10*time.Millisecond)
+	}
+	out, err := k.shell(t, "cd "+root(t)+" && pulumi cancel --yes && bin/raytrain recover; "+
+		"bin/raytrain recover --import && bin/raytrain recover")
+	require.NoError(t, err, "%s\n%s", point.resource, out)
+	t.Logf("%s %s\n%s", point.operation, point.resource, out)
+	assert.Contains(t, out, point.operation, "recover must list what the state was killed in")
+	if point.operation == "creating" && strings.HasPrefix(point.resource, "aws:") {
+		assert.Contains(t, out, "found, id ") // Helm may not have begun
 	}
 }
 

@@ -52,6 +52,7 @@ func evidence() []Fault {
 			Defect:      standin.RankKilled,
 			Description: "one rank is killed, as by the kernel when memory runs out"},
 		{Name: "wrong-interface", Phase: PhaseJob, Pin: Pinned, Verdict: "inconclusive",
+			Cause:       "socket-interface-wrong",
 			Defect:      standin.WrongInterface,
 			Description: "the script names an interface that pods do not have: NCCL cannot start"},
 		{Name: "nccl-hang", Phase: PhaseGate, Pin: Pinned, Verdict: "efa", Settings: hang(),
