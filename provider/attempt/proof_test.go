@@ -98,7 +98,8 @@ func TestLegacyHash(t *testing.T) {
 // notProven are the inputs that cannot change the outcome of a run.
 func notProven() []string {
 	return []string{
-		"Kubeconfig", "ClusterName", "Namespace", "StartupSeconds", "DeadlineSeconds", "HourlyUSD", "AWSRegion", "EvidenceDir",
+		"Kubeconfig", "ClusterName", "Namespace", "StartupSeconds", "DeadlineSeconds", "HourlyUSD", "AWSRegion", "EFASecurityGroupID",
+		"EvidenceDir",
 		"WorkingDir", // its digest is
 		"PendingSeconds", "NoProgressSeconds", "FailFast", "OnCancel",
 	}

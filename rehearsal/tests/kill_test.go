@@ -124,6 +124,7 @@ func updateTo(t *testing.T, k *kept, point killPoint) *running {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+	k.env = "" // the kubeconfig may be there only now
 	if point.midJob {
 		k.inMidJob(t, update, 1)
 	}

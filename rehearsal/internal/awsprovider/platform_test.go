@@ -42,7 +42,9 @@ func (p *places) platform(ctx *pulumi.Context) error {
 		return err
 	}
 	keeping, err := infra.NewSecretsAndLogs(ctx, "secrets-and-logs",
-		&infra.SecretsAndLogsArgs{ClusterName: "train", LogRetentionDays: 7}, inAWS)
+		&infra.SecretsAndLogsArgs{
+			Region: "us-east-2", AccountID: "111122223333", ClusterName: "train", LogRetentionDays: 7,
+		}, inAWS)
 	if err != nil {
 		return err
 	}
