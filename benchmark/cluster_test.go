@@ -66,7 +66,7 @@ func TestExperiments(t *testing.T) {
 	require.NoError(t, err)
 	tools, err := toolchain.LocateInstalled(root)
 	require.NoError(t, err)
-	folder, err := os.MkdirTemp("/tmp", "rtb") // Ray's sockets need a short path
+	folder, err := os.MkdirTemp("/tmp", "rtb") //nolint:usetesting // Ray's sockets need a short path
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(folder)) })
 	cluster, err := localray.Start(t.Context(), localray.Options{

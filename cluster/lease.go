@@ -30,7 +30,7 @@ func (b builder) lease(control *controlPlane, gpu *awseks.NodeGroup) error {
 		return nil
 	}
 	// The account is the fifth field of an ARN. Only schedules of this account may use the role.
-	trust := gpu.Arn.ApplyT(func(arn string) (string, error) {
+	trust := gpu.Arn.ApplyT(func(arn string) (string, error) { //nolint:forcetypeassert // follows from the function
 		fields := strings.Split(arn, ":")
 		if len(fields) < 6 {
 			return "", fmt.Errorf("reading the account of node group %q: it is no ARN", arn)
@@ -42,30 +42,30 @@ func (b builder) lease(control *controlPlane, gpu *awseks.NodeGroup) error {
 				"StringEquals": {"aws:SourceAccount": fields[4]},
 			},
 		})
-	}).(pulumi.StringOutput) //nolint:forcetypeassert // follows from the function
+	}).(pulumi.StringOutput)
 	role, err := iam.NewRole(b.ctx, "nodes-lease", &iam.RoleArgs{
 		Description: pulumi.String("Ends the GPU nodes of " + b.args.Name), AssumeRolePolicy: trust,
 	}, b.parent)
 	if err != nil {
 		return fmt.Errorf("creating the role of the lease: %w", err)
 	}
-	allow := gpu.Arn.ApplyT(func(arn string) (string, error) {
+	allow := gpu.Arn.ApplyT(func(arn string) (string, error) { //nolint:forcetypeassert // follows from the function
 		return iampolicy.Document(iampolicy.Statement{
 			Actions: []string{"eks:UpdateNodegroupConfig"}, Resources: []string{arn},
 		})
-	}).(pulumi.StringOutput) //nolint:forcetypeassert // follows from the function
+	}).(pulumi.StringOutput)
 	policy, err := iam.NewRolePolicy(b.ctx, "nodes-lease", &iam.RolePolicyArgs{
 		Role: role.Name, Policy: allow,
 	}, b.parent)
 	if err != nil {
 		return fmt.Errorf("creating the policy of the lease: %w", err)
 	}
-	request := pulumi.All(control.name, gpu.NodeGroupName).ApplyT(func(names []any) (string, error) {
+	request := pulumi.All(control.name, gpu.NodeGroupName).ApplyT(func(names []any) (string, error) { //nolint:forcetypeassert // follows from the function
 		cluster, _ := names[0].(string)
 		group, _ := names[1].(string)
 		text, err := json.Marshal(updateRequest{ClusterName: cluster, NodegroupName: group})
 		return string(text), err
-	}).(pulumi.StringOutput) //nolint:forcetypeassert // follows from the function
+	}).(pulumi.StringOutput)
 	_, err = scheduler.NewSchedule(b.ctx, "lease", &scheduler.ScheduleArgs{
 		Description:                pulumi.String("Scales the GPU nodes of " + b.args.Name + " to zero"),
 		ScheduleExpression:         pulumi.String(b.args.LeaseEnd.UTC().Format("at(2006-01-02T15:04:05)")),

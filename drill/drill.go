@@ -86,7 +86,7 @@ func Run(ctx context.Context, options Options) (outcomes []Outcome, err error) {
 	started, err := localray.Start(ctx, localray.Options{
 		Python: options.Python, Nodes: options.Ranks, GPUs: options.GPUs, Log: options.Log,
 	}, folder)
-	defer started.Close()
+	defer started.Close() //nolint:staticcheck // never nil: what has started must end after an error too
 	if err != nil {
 		return nil, err
 	}

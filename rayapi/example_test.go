@@ -90,7 +90,7 @@ func ExampleClient_Job() {
 	// Output: true
 }
 
-// A head in a Kubernetes cluster is reached with forward.Dialer, and one behind a Unix socket so:
+// A head in a Kubernetes cluster is reached with forward.Dialer, and one behind a Unix socket with a function of your own.
 func ExampleUnix() {
 	client := rayapi.New(rayapi.Options{Dialer: rayapi.Unix{Path: "/run/ray.sock"}})
 	_, err := client.Version(context.Background())

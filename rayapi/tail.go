@@ -96,7 +96,7 @@ func (t *tail) stream(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() //nolint:errcheck // it only ends the read
 	// The stream always begins at the first byte.
 	for offset := 0; t.err == nil; {

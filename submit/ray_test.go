@@ -61,8 +61,7 @@ func startRay(t *testing.T) *cluster {
 // folder beside Ray's.
 func startHead(t *testing.T, bin, packages string) *rayapi.Client {
 	t.Helper()
-	// t.TempDir's path is too long for Ray's sockets.
-	folder, err := os.MkdirTemp("", "ray")
+	folder, err := os.MkdirTemp("", "ray") //nolint:usetesting // Ray's sockets need a short path
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	ports := freePorts(t, 4)

@@ -73,8 +73,8 @@ Exit status:
 
 func newRecoverCommand() *cobra.Command {
 	var (
-		flags             stackFlags
-		importing, delete bool
+		flags               stackFlags
+		importing, deleting bool
 	)
 	command := &cobra.Command{
 		Use:   "recover",
@@ -86,11 +86,11 @@ func newRecoverCommand() *cobra.Command {
 		RunE: func(command *cobra.Command, _ []string) error {
 			action := recovery.List
 			switch {
-			case importing && delete:
+			case importing && deleting:
 				return errors.New("--import and --delete are both set; use one")
 			case importing:
 				action = recovery.Import
-			case delete:
+			case deleting:
 				action = recovery.Delete
 			}
 			return recoverStack(command, flags, action)
@@ -98,7 +98,7 @@ func newRecoverCommand() *cobra.Command {
 	}
 	flags.add(command)
 	command.Flags().BoolVar(&importing, "import", false, "import what was found into the state")
-	command.Flags().BoolVar(&delete, "delete", false, "delete what was found")
+	command.Flags().BoolVar(&deleting, "delete", false, "delete what was found")
 	return command
 }
 
@@ -113,7 +113,7 @@ func recoverStack(command *cobra.Command, flags stackFlags, action recovery.Acti
 	if err != nil {
 		return fmt.Errorf("making a folder for the kubeconfig: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	cluster := recovery.Cluster{Name: stack.cluster, Region: stack.region, Dir: dir}
 	unresolved, err := recovery.Run(ctx, p, recovery.Lookup{
 		Tagged: func(ctx context.Context) ([]owned.Resource, error) {

@@ -120,7 +120,7 @@ func unsupported(f Failure, s Stack) (cause, next string) {
 		instance, s.Zone), anotherZone(s)
 }
 
-func zoneUnsupported(_ Failure, s Stack) (cause, next string) {
+func zoneUnsupported(_ Failure, _ Stack) (cause, next string) {
 	return "EKS does not support control planes in one of the zones",
 		"pulumi destroy, then pulumi config set availabilityZone ZONE && pulumi up"
 }

@@ -93,7 +93,7 @@ func TestRunThatMayBecomeEFAIsNotStopped(t *testing.T) {
 			return node, text
 		}},
 		{"before the first channel", synth.PluginMissing, cut(" Channel 0")},
-		{"of another run", synth.PluginMissing, func(node, name string, text []byte) (string, []byte) {
+		{"of another run", synth.PluginMissing, func(node, _ string, text []byte) (string, []byte) {
 			return node, []byte(strings.ReplaceAll(string(text), `"nonce":"`, `"nonce":"0`))
 		}},
 	}

@@ -200,7 +200,7 @@ func (s *Server) serveTail(w http.ResponseWriter, r *http.Request, id string) {
 	if err != nil {
 		return // it has answered
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for sent, frames := 0, 0; ; {
 		s.Lock()
 		text := s.Files[job.DriverNodeID]["job-driver-"+id+".log"][sent:]

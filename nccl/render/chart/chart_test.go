@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -66,7 +67,7 @@ func TestSVG(t *testing.T) {
 			decoder := xml.NewDecoder(strings.NewReader(svg))
 			for {
 				_, err := decoder.Token()
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					break
 				}
 				require.NoError(t, err, "it is XML")

@@ -121,12 +121,12 @@ func (d *Disturber) exchange(
 }
 
 // rewrite replaces a text in a request's body.
-func rewrite(request *http.Request, old, new string) error {
+func rewrite(request *http.Request, from, to string) error {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return fmt.Errorf("reading a request: %w", err)
 	}
-	body = bytes.ReplaceAll(body, []byte(old), []byte(new))
+	body = bytes.ReplaceAll(body, []byte(from), []byte(to))
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil
 }
