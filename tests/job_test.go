@@ -28,7 +28,7 @@ func TestGateWantsWhatTheStackHas(t *testing.T) {
 		"launchTemplateVersion": "3", "amiRelease": settings.DefaultAMIRelease, "instanceType": "g6.12xlarge",
 		"clusterName": "ray-train-efa", "namespace": "ray", "rayCluster": "train", "awsRegion": "us-east-2",
 		"deadlineSeconds": 90.0, "startupSeconds": 60.0, "hourlyUsd": 9.6712, "evidenceDir": "evidence",
-		"efaSecurityGroupId": "efa_id",
+		"efaSecurityGroupId": "efa-id",
 	} {
 		assert.Equal(t, want, gate.get(t, key), key)
 	}
