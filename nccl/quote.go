@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
+	"github.com/ray-train-efa/ray-train-efa/nccl/internal/verdict"
 	"github.com/ray-train-efa/ray-train-efa/nccl/report"
 )
 
@@ -68,10 +68,5 @@ func lineOf(ctx context.Context, source Source, number int) (text string, err er
 	if bytes.IndexByte(line, 0) >= 0 { // UTF-16
 		return "", nil
 	}
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(string(line), "\uFFFD"))), nil
+	return strings.TrimSpace(verdict.Clean(string(line))), nil
 }

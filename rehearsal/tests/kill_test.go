@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,8 +14,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
 // killsAll makes TestKilledUpdatesAreRecovered kill at each point instead of two. `make kills` sets it.
@@ -73,11 +70,7 @@ func TestKilledUpdatesAreRecovered(t *testing.T) {
 func endAtEachPoint(t *testing.T, end func(*testing.T, *kept, killPoint, *running)) {
 	t.Helper()
 	k := &kept{dir: filepath.Join(t.TempDir(), "killed")}
-	t.Cleanup(func() {
-		out, err := exec.Command(filepath.Join(root(t), "bin", "raytrain"), "rehearse", "stop",
-			"--dir", k.dir).CombinedOutput()
-		require.NoError(t, err, string(out))
-	})
+	stopAtEnd(t, k.dir)
 	// The account must outlive the updates: its daemon is a child of the command that starts it.
 	exit, out := raytrain(t, "rehearse", "preview", "--dir", k.dir, "--speed", "200")
 	require.Equal(t, 0, exit, out)
@@ -101,13 +94,6 @@ func endAtEachPoint(t *testing.T, end func(*testing.T, *kept, killPoint, *runnin
 	assert.Contains(t, left, "nothing in us-east-2 carries the tags")
 }
 
-func root(t *testing.T) string {
-	t.Helper()
-	found, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
-	return found
-}
-
 // updateTo starts an update and returns it at the point.
 func updateTo(t *testing.T, k *kept, point killPoint) *running {
 	t.Helper()
@@ -124,8 +110,10 @@ func updateTo(t *testing.T, k *kept, point killPoint) *running {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	k.env = "" // the kubeconfig may be there only now
 	if point.midJob {
+		// Only an up that ends writes the rehearsal's kubeconfig.
+		out, err := k.shell(t, "aws eks update-kubeconfig --name ray-train-efa")
+		require.NoError(t, err, out)
 		k.inMidJob(t, update, 1)
 	}
 	return update

@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
 // running is a command that the test does not wait for.
@@ -29,9 +27,7 @@ type running struct {
 // start begins raytrain and returns at once.
 func start(t *testing.T, args ...string) *running {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
-	r := &running{command: exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"),
+	r := &running{command: exec.CommandContext(t.Context(), filepath.Join(root(t), "bin", "raytrain"),
 		args...), ended: make(chan error, 1)}
 	r.command.Stdout, r.command.Stderr = &r.out, &r.out
 	require.NoError(t, r.command.Start())
@@ -94,21 +90,16 @@ func killEngine(t *testing.T, update *running) {
 	}
 }
 
-// kept is a kept rehearsal with the shell variables that its tools need.
-type kept struct{ dir, env string }
+// kept is a kept rehearsal.
+type kept struct{ dir string }
 
 // shell runs a command with the rehearsal's own kubectl and pulumi and returns its standard output.
 func (k *kept) shell(t *testing.T, command string) (string, error) {
 	t.Helper()
-	if k.env == "" {
-		root, err := toolchain.FindRoot(".")
-		require.NoError(t, err)
-		env, err := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "raytrain"),
-			"rehearse", "env", "--dir", k.dir).Output()
-		require.NoError(t, err, "%s", complaint(err))
-		k.env = string(env)
-	}
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", k.env+"\n"+command).Output()
+	env, err := exec.CommandContext(t.Context(), filepath.Join(root(t), "bin", "raytrain"),
+		"rehearse", "env", "--dir", k.dir).Output()
+	require.NoError(t, err, "%s", complaint(err))
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", string(env)+"\n"+command).Output()
 	return string(out), err
 }
 

@@ -20,13 +20,29 @@ import (
 	"github.com/ray-train-efa/ray-train-efa/rehearsal/internal/cycle"
 )
 
+// root returns the folder of the checkout.
+func root(t *testing.T) string {
+	t.Helper()
+	found, err := toolchain.FindRoot(".")
+	require.NoError(t, err)
+	return found
+}
+
+// stopAtEnd stops the rehearsal when the test ends, whose own context has ended by then.
+func stopAtEnd(t *testing.T, dir string) {
+	t.Helper()
+	t.Cleanup(func() {
+		out, err := exec.Command(filepath.Join(root(t), "bin", "raytrain"), "rehearse", "stop",
+			"--dir", dir).CombinedOutput()
+		require.NoError(t, err, string(out))
+	})
+}
+
 // raytrain runs bin/raytrain and returns its exit status and output. A missing toolchain fails the
 // test: run `make build`.
 func raytrain(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
-	tools, err := toolchain.Locate(root)
+	tools, err := toolchain.Locate(root(t))
 	require.NoError(t, err)
 	out, err := exec.CommandContext(t.Context(), tools.Raytrain, args...).CombinedOutput()
 	var exit *exec.ExitError
@@ -84,11 +100,9 @@ func TestGreenCycle(t *testing.T) {
 // the emulated account does not know.
 func requireValidForAWS(t *testing.T, state string) {
 	t.Helper()
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
 	template, err := cloudformation.FromState([]byte(state))
 	require.NoError(t, err)
-	judges := filepath.Join(root, "bin")
+	judges := filepath.Join(root(t), "bin")
 	findings, err := cloudformation.Lint(
 		t.Context(), filepath.Join(judges, "cloud-judges", "bin", "cfn-lint"), template, "us-east-2")
 	require.NoError(t, err)
@@ -124,14 +138,7 @@ func TestMissingQuotaIsRefusedBeforeAnythingExists(t *testing.T) {
 // without its job, killed, and destroyed after its cluster is gone.
 func TestKeptRehearsal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	t.Cleanup(func() {
-		// The test's own context has ended by now.
-		root, err := toolchain.FindRoot(".")
-		require.NoError(t, err)
-		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
-			"--dir", dir).CombinedOutput()
-		require.NoError(t, err, string(out))
-	})
+	stopAtEnd(t, dir)
 	exit, out := raytrain(t, "rehearse", "up", "--dir", dir)
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "verdict (rehearsed): efa")

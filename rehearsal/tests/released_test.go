@@ -7,8 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/ray-train-efa/ray-train-efa/internal/toolchain"
 )
 
 // TestReleasedCLI runs the program as on AWS: main.go, compiled by the Go host of a released Pulumi
@@ -18,22 +16,15 @@ func TestReleasedCLI(t *testing.T) {
 	if _, err := exec.LookPath("pulumi-language-go"); err != nil {
 		t.Skip("no released Pulumi CLI with its Go host on the PATH")
 	}
-	root, err := toolchain.FindRoot(".")
-	require.NoError(t, err)
 	dir := filepath.Join(t.TempDir(), "kept")
 	exit, out := raytrain(t, "rehearse", "preview", "--dir", dir)
 	require.Equal(t, 0, exit, out)
-	t.Cleanup(func() {
-		// The test's own context has ended by now.
-		out, err := exec.Command(filepath.Join(root, "bin", "raytrain"), "rehearse", "stop",
-			"--dir", dir).CombinedOutput()
-		assert.NoError(t, err, string(out))
-	})
+	stopAtEnd(t, dir)
 	shell := func(command string) string {
 		t.Helper()
 		script := `exports=$(bin/raytrain rehearse env --dir "$1") && eval "$exports" && ` + command
 		shell := exec.CommandContext(t.Context(), "sh", "-c", script, "sh", dir)
-		shell.Dir = root
+		shell.Dir = root(t)
 		out, err := shell.CombinedOutput()
 		t.Logf("%s\n%s", command, out)
 		require.NoError(t, err)
@@ -56,6 +47,6 @@ func TestReleasedCLI(t *testing.T) {
 	exit, out = raytrain(t, "rehearse", "destroy", "--dir", dir)
 	require.Equal(t, 0, exit)
 	assert.Contains(t, out, "emulated AWS account: empty")
-	assert.NoFileExists(t, filepath.Join(root, "Pulumi.rehearsal.yaml"),
+	assert.NoFileExists(t, filepath.Join(root(t), "Pulumi.rehearsal.yaml"),
 		"a rehearsal's settings stay in its folder")
 }

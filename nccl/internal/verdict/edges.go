@@ -61,7 +61,7 @@ func (l *rankList) edgesOf(c *model.Communicator, have int) map[edgeKey]edgeCoun
 				if !known {
 					continue
 				}
-				k := edgeKey{self, peer, clean(t.Label)}
+				k := edgeKey{self, peer, Clean(t.Label)}
 				if end.Receives {
 					k.from, k.to = peer, self
 				}

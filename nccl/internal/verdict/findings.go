@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ray-train-efa/ray-train-efa/nccl/finding"
@@ -79,7 +80,7 @@ func (f *findings) list(v report.Verdict) []report.Finding {
 			severity = report.Warning
 		}
 		fd := report.Finding{
-			Code: c.String(), Severity: severity, Line: e.ref.Line, Text: clean(e.ref.Text),
+			Code: c.String(), Severity: severity, Line: e.ref.Line, Text: Clean(e.ref.Text),
 			Cause: cause + e.suffix(), Next: next,
 		}
 		if e.ref.File != nil {
@@ -110,8 +111,8 @@ func (e *entry) suffix() string {
 	return b.String()
 }
 
-// clean makes log text safe for a report: valid UTF-8 without control bytes.
-func clean(s string) string {
+// Clean makes log text safe for a report: valid UTF-8 without control characters.
+func Clean(s string) string {
 	if plain(s) {
 		return s
 	}
@@ -119,7 +120,7 @@ func clean(s string) string {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
+		if unicode.IsControl(r) && r != '\t' {
 			return -1
 		}
 		return r

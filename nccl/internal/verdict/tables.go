@@ -124,7 +124,7 @@ func (l *rankList) find(c *model.Communicator, rk *model.Rank) []int {
 
 func (l *rankList) newRow(c *model.Communicator, rk *model.Rank, traffic report.Traffic) int {
 	p := rk.Views[0].Proc
-	row := report.Rank{Rank: int(rk.Rank), Host: clean(p.Host), PID: int(p.PID), File: p.File.Name}
+	row := report.Rank{Rank: int(rk.Rank), Host: Clean(p.Host), PID: int(p.PID), File: p.File.Name}
 	l.fill(&row, c, rk, traffic)
 	at := len(l.rows)
 	l.rows, l.numbered = append(l.rows, row), append(l.numbered, c)
@@ -143,7 +143,7 @@ func (l *rankList) fill(
 	var u usage
 	u.add(rk, l.judge.ev)
 	row.Network, row.Provider, row.Channels = u.networks.join(), u.providers.join(), u.cleanChannels()
-	row.Communicator, row.Traffic = clean(c.Key), traffic
+	row.Communicator, row.Traffic = Clean(c.Key), traffic
 }
 
 // traffic returns the worst traffic of a rank of a communicator, as the tables show it.
@@ -183,7 +183,7 @@ func shownIn(c *model.Communicator) func(report.Traffic) report.Traffic {
 
 // communicatorRow renders a communicator.
 func (j *runJudge) communicatorRow(c *model.Communicator) report.Communicator {
-	out := report.Communicator{ID: clean(c.Key), RanksSeen: len(c.Ranks), Traffic: report.TrafficNone}
+	out := report.Communicator{ID: Clean(c.Key), RanksSeen: len(c.Ranks), Traffic: report.TrafficNone}
 	if c.Size > 0 {
 		size := int(c.Size)
 		out.Size = &size
@@ -235,7 +235,7 @@ func (u *usage) add(rk *model.Rank, ev *model.Evidence) {
 func (u *usage) cleanChannels() map[string]int {
 	counts := make(map[string]int, len(u.channels))
 	for label, n := range u.channels {
-		counts[clean(label)] += n
+		counts[Clean(label)] += n
 	}
 	return counts
 }
@@ -259,5 +259,5 @@ func (s *nameSet) addProvider(p *model.Process) {
 // join renders the set in order.
 func (s nameSet) join() string {
 	slices.Sort(s)
-	return clean(strings.Join(s, ", "))
+	return Clean(strings.Join(s, ", "))
 }

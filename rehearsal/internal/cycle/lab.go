@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,8 +126,7 @@ func (l *Lab) Run(ctx context.Context, fault faults.Fault) (Result, []string, er
 	if err := c.judge(ctx); err != nil {
 		return result, nil, errors.Join(err, l.recover(ctx))
 	}
-	if c.refused != nil && reflect.DeepEqual(c.state.Job, l.last) {
-		// The gate failed without a new state, so the state is about an earlier update.
+	if c.refused != nil && c.refused.Unjudged {
 		result.Phase, result.Verdict = string(faults.PhasePreflight), rehearsal.VerdictNone
 		result.Findings = c.refused.Findings()
 	}

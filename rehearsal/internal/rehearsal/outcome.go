@@ -21,6 +21,9 @@ type Outcome struct {
 	Refusals []*refusal.Refusal
 	// HourlyUSD is the price of the running stack; nil if the program did not compute it.
 	HourlyUSD *float64
+	// Unjudged means that the update failed before the gate stored a state: what is stored is an
+	// earlier update's.
+	Unjudged bool
 }
 
 // eventsFile is the file in which the program reports refusals and the price during a step.

@@ -47,8 +47,8 @@ func (r *Rehearsal) Up(ctx context.Context) (*Outcome, error) {
 	if stateErr != nil {
 		return outcome, errors.Join(err, stateErr)
 	}
-	if err != nil && reflect.DeepEqual(before.Job, state.Job) {
-		// The update failed before the gate stored a state. What is there is an earlier update's.
+	outcome.Unjudged = err != nil && reflect.DeepEqual(before.Job, state.Job)
+	if outcome.Unjudged {
 		r.say("verdict (rehearsed): %s", VerdictNone)
 	} else {
 		r.showVerdict(state)
